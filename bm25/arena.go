@@ -52,7 +52,7 @@ func (a *arena) allocate(n uint32) uint32 {
 	return at
 }
 
-// put appends a byte to a list. The zero list is an empty one.
+// put appends a byte to a list, and takes a new chunk for it if needed.
 func (a *arena) put(l *arenaList, c byte) {
 	if l.at == l.end {
 		size := min(max(firstChunk, 2*l.chunk), lastChunk)

@@ -39,7 +39,8 @@ func scoreStep(bits uint32) int {
 	return min(max(int(bits>>stepShift)-lowestStep, 0), scoreSteps-1)
 }
 
-// reset empties the collector for the k best hits above a threshold. With the threshold none, every score is above it.
+// reset empties the collector for the k best hits with scores above a threshold. With the threshold `none`, every
+// score is above it.
 func (b *best) reset(k int, threshold float32) {
 	b.k = k
 	b.keys = b.keys[:0]
@@ -48,7 +49,8 @@ func (b *best) reset(k int, threshold float32) {
 	clear(b.counts[:])
 }
 
-// offer keeps a hit if it may be among the k best. Ordinals must ascend.
+// offer keeps a hit if it may be among the k best. Ordinals must ascend from call to call, and scores must be at
+// least 0.
 func (b *best) offer(ordinal rank.Ordinal, score float32) {
 	if score <= b.threshold {
 		return
@@ -73,8 +75,8 @@ func (b *best) raise() {
 	b.threshold = max(b.threshold, math.Float32frombits(uint32(b.step+lowestStep)<<stepShift))
 }
 
-// trim drops all but the k best hits and sets the threshold to the score of the worst of them. It does nothing if there
-// are fewer.
+// trim drops all but the k best hits and sets the threshold to the score of the worst of them. It does nothing if
+// there are fewer than k.
 func (b *best) trim() {
 	if len(b.keys) < b.k {
 		return
@@ -90,7 +92,8 @@ func (b *best) trim() {
 	b.above = b.k
 }
 
-// sorted returns the kept hits, at most k, the best first.
+// sorted returns the kept hits, at most k, the best first, in a new slice; equal scores are in ascending order of
+// ordinals.
 func (b *best) sorted() []rank.Hit {
 	b.trim()
 	slices.Sort(b.keys)

@@ -67,7 +67,7 @@ type builderTerm struct {
 	tf       uint32 // in the passage being added
 }
 
-// NewBuilder returns an empty builder. Impossible parameters are an error of the first Add or of Write.
+// NewBuilder returns an empty builder. Impossible parameters are an error of the first Add, and of Write.
 func NewBuilder(params Params) *Builder {
 	b := &Builder{
 		params:    params,
@@ -84,8 +84,8 @@ func NewBuilder(params Params) *Builder {
 }
 
 // SpillTo bounds the builder's memory to about this many bytes (and while writing 12 bytes a passage, 50 a distinct
-// term and half a byte a distinct phrase). Beyond it, Add moves postings to a temporary file in folder. Call it before
-// the first Add.
+// term and half a byte a distinct phrase). Beyond it, Add moves postings to a temporary file in folder, whose name is
+// removed at once. Call it before the first Add.
 func (b *Builder) SpillTo(d disk.Disk, folder string, memory int64) {
 	b.disk = d
 	b.folder = folder
@@ -200,8 +200,8 @@ func (b *Builder) size() int64 {
 	return b.arena.size() + b.texts + termMemory*int64(len(b.terms)) + b.phrases.size()
 }
 
-// Write writes the segment to a file that appears at path only when it is whole and durable. The builder cannot be used
-// any more.
+// Write writes the segment to a file that appears at path only when it is whole and durable. It fails if an Add
+// failed; then there is no file. The builder cannot be used any more.
 func (b *Builder) Write(d disk.Disk, path string) error {
 	return disk.ReplaceFile(d, path, func(out *disk.Replacement) error {
 		_, err := b.WriteTo(context.Background(), out)
@@ -209,8 +209,8 @@ func (b *Builder) Write(d disk.Disk, path string) error {
 	})
 }
 
-// WriteTo writes the segment to out and returns its size in bytes. It fails if an Add failed, out does, or ctx ends.
-// The builder cannot be used any more.
+// WriteTo writes the segment to out and returns its size in bytes. It fails if an Add failed, out does, or ctx ends;
+// part of it may be written then. The builder cannot be used any more, and its temporary files are gone.
 func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 	defer b.discard()
 	if b.err != nil {

@@ -13,8 +13,8 @@ type sighting struct {
 	from, to uint32 // all other forms: places in Builder.otherIDs
 }
 
-// addWordsAndForms does the work of addWords for the analysis Unicode: it also counts the words' other forms, which are
-// not in the returned length.
+// addWordsAndForms counts a text's terms and other forms into the passage being added, for the analysis Unicode, and
+// returns how many terms there are, without the other forms. If phrases are indexed, it also keeps the terms' order.
 func (b *Builder) addWordsAndForms(text string) (length uint32) {
 	before := sighting{term: stopWord}
 	for words := forms.WordsOf(b.analyser.Normalised(text)); ; {

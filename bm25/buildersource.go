@@ -42,7 +42,7 @@ func (b *Builder) source() *builderSource {
 	}
 }
 
-// next returns the next term in byte order, io.EOF after the last. postings then gives its postings.
+// next returns the next term in byte order, in new memory; io.EOF after the last. postings then gives its postings.
 func (s *builderSource) next() ([]byte, error) {
 	if s.at == len(s.order) {
 		return nil, io.EOF
@@ -51,8 +51,8 @@ func (s *builderSource) next() ([]byte, error) {
 	return []byte(s.builder.terms[s.order[s.at-1]].text), nil
 }
 
-// nextPhrase returns the key of the next phrase in ascending order, io.EOF after the last. postings then gives its
-// postings.
+// nextPhrase returns the key of the next phrase in ascending order; io.EOF after the last, or if there are no
+// phrases. postings then gives its postings, and no longer those of a term.
 func (s *builderSource) nextPhrase() (uint64, error) {
 	s.inPhrase = true
 	if s.phrases == nil {

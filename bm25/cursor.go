@@ -27,8 +27,8 @@ type cursor struct {
 	scores   [256]float64 // by code: what a posting adds; for a term of one block only those in it
 }
 
-// reset moves the cursor before the first posting of a term in index x. weight is the term's in the question. It fails
-// if the index is damaged.
+// reset moves the cursor before the first posting of the term with the record r in index x. scale has what each
+// impact adds to a score, and weight is the term's in the question. It fails if the index is damaged.
 func (c *cursor) reset(x *Index, scale *strengths, r termRecord, weight float32) error {
 	if err := c.resetToFind(x, scale, r, weight); err != nil || c.blocks == nil {
 		return err
@@ -39,8 +39,8 @@ func (c *cursor) reset(x *Index, scale *strengths, r termRecord, weight float32)
 	return nil
 }
 
-// resetToFind puts the cursor before the first posting of a term, as reset does, but leaves c.scores as it is: the
-// caller may use find and scoreOf only, which do not read that table.
+// resetToFind moves the cursor before the first posting of the term with the record r, but leaves c.scores as it is:
+// the caller may use find and scoreOf only, which do not read that table. It fails if the index is damaged.
 func (c *cursor) resetToFind(x *Index, scale *strengths, r termRecord, weight float32) error {
 	c.index, c.scale, c.record, c.weight = x, scale, r, weight
 	c.block, c.decoded, c.place, c.blocks = 0, false, 0, nil
@@ -83,7 +83,8 @@ func (c *cursor) skipTo(passage uint32) {
 	}
 }
 
-// seek moves as skipTo does, but by bisection, which is faster over many blocks.
+// seek moves to the first block that may have the given passage or a later one, by bisection, which is faster than
+// skipTo over many blocks. The caller decodes the block and sets the place in it.
 func (c *cursor) seek(passage uint32) {
 	low, high := c.block, c.record.blocks
 	for low < high {
@@ -98,8 +99,8 @@ func (c *cursor) seek(passage uint32) {
 	}
 }
 
-// bound returns the most that the term adds to the score of a passage before to, in the cursor's block or after it; 0
-// at the end of the postings.
+// bound returns the most that the term adds to the score of a passage from the cursor's block on and before the
+// passage to; 0 at the end of the postings.
 func (c *cursor) bound(to uint32) float64 {
 	if c.block >= c.record.blocks {
 		return 0
@@ -219,7 +220,8 @@ func (c *cursor) rankAt(place int) (uint32, bool) {
 }
 
 // eachScore calls visit with the postings from the cursor's place up to, but not including, end in the decoded block,
-// and what each adds to a score. It is for blocks in which some impacts have no code. It fails if the block is damaged.
+// and what each adds to a score. It is for blocks in which some impacts have no code. It fails with a *DamageError if
+// the block is damaged; visit may have been called by then.
 func (c *cursor) eachScore(end int, visit func(passage uint32, score float64)) error {
 	others := 0
 	for _, code := range c.codes[:c.place] {

@@ -12,7 +12,7 @@ import (
 
 // Scores writes the score of each passage to out, which must be as long as ordinals: the same, to the last bit, as
 // Search gives, and 0 for a passage without a term of the question. Ordinals may come in any order. It fails with
-// errNoPassage if a passage is deleted or does not exist.
+// errNoPassage if a passage is deleted or does not exist, and with a *DamageError; out then means nothing.
 func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float32) error {
 	if len(ordinals) != len(out) {
 		return fmt.Errorf("%d passages are to be scored into room for %d", len(ordinals), len(out))

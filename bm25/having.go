@@ -9,10 +9,10 @@ import (
 	"example.org/conclave/internal/normalise"
 )
 
-// Having returns a bitmap of the passages of one segment that have all terms of a text, deleted passages included: bit
-// i%64 of word i/64 stands for passage i. If the text has several terms and phrases are indexed, the passages have all
-// the text's phrases as well. A text of one word also selects passages with another form of it, such as wi-fi for wifi.
-// The bitmap is nil if the text has no terms.
+// Having returns a bitmap of the passages of one segment, by its index, that have all terms of a text, deleted
+// passages included: bit i%64 of word i/64 stands for passage i. If the text has several terms and phrases are
+// indexed, the passages have all the text's phrases as well. A text of one word also selects passages with another
+// form of it, such as wi-fi for wifi. The bitmap is nil if the text has no terms.
 func (s *Searcher) Having(segment int, text string) ([]uint64, error) {
 	terms := s.params.Analysis.Terms(text)
 	if len(terms) == 0 {
@@ -68,7 +68,8 @@ func (s *Searcher) Having(segment int, text string) ([]uint64, error) {
 	return out, nil
 }
 
-// mark sets the bits of the segment's passages that have a term or a phrase, deleted ones too.
+// mark sets the bits of the segment's passages that have a term or a phrase, deleted ones too; none if r.df is 0. It
+// fails if the postings are damaged.
 func (g *segment) mark(r termRecord, bits []uint64) error {
 	if r.df == 0 {
 		return nil
@@ -116,7 +117,8 @@ func (w Wording) In(text string) bool {
 	return w.words > 0 && strings.Contains(wordingOf(text), w.form)
 }
 
-// wordingOf returns the words of a text in lower case, with one space before and after each.
+// wordingOf returns the words of a text in lower case, with one space before and after each; " " if there is none.
+// Punctuation separates words, but an apostrophe is left out.
 func wordingOf(text string) string {
 	text = normalise.Words(text)
 	out := make([]byte, 0, len(text)+2)

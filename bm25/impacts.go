@@ -40,8 +40,8 @@ type countedImpact struct {
 	count uint64
 }
 
-// ranked returns all impacts with their counts, the weakest first. An impact's index in the result is its rank, which
-// postings store. average is the mean length of passages.
+// ranked returns all impacts with their counts, the weakest first by Params.strength. An impact's index in the result
+// is its rank, which postings store. average is the mean length of passages.
 func (c *impactCounts) ranked(p Params, average float32) []countedImpact {
 	var out []countedImpact
 	for i, n := range c.dense {

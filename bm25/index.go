@@ -34,7 +34,8 @@ func Open(d disk.Disk, path string) (*Index, error) {
 	return x, nil
 }
 
-// open maps the file of an index and reads its footer. It fails if the file is no index, or its footer is damaged.
+// open maps the file of an index and reads its footer, checksums and impacts. It fails, and leaves nothing mapped, if
+// the file is no index or these are damaged.
 func open(d disk.Disk, path string) (x *Index, err error) {
 	m, err := d.Map(path)
 	if err != nil {
@@ -133,7 +134,8 @@ func (x *Index) bytes(section int, from, length uint64) ([]byte, error) {
 // Check verifies the checksums of the whole file and returns a *DamageError if one is wrong.
 func (x *Index) Check() error { return x.verify(0, x.sections[sectionChecksums].offset) }
 
-// verify verifies the chunks of data[from:to] that were not verified yet. from must be below to.
+// verify compares the checksums of the chunks with data[from:to] that were not verified yet, and returns a
+// *DamageError if one is wrong. from must be below to.
 func (x *Index) verify(from, to uint64) error {
 	if err := x.chunks.Verify(from, to); err != nil {
 		return x.damaged("%v", err)

@@ -44,7 +44,8 @@ func newIndexSource(x *Index) (*indexSource, error) {
 	return s, nil
 }
 
-// countImpacts adds to counts the impacts of all postings of kept passages, and leaves s before the first term.
+// countImpacts adds to counts the impacts of all postings of kept passages, and moves s back before the first term.
+// It fails if the index is damaged or ctx ends.
 func (s *indexSource) countImpacts(ctx context.Context, counts *impactCounts) error {
 	defer func() {
 		s.term = 0
@@ -80,7 +81,8 @@ func (s *indexSource) countImpacts(ctx context.Context, counts *impactCounts) er
 	}
 }
 
-// next returns the next term in byte order, io.EOF after the last. postings and pull then give its postings.
+// next returns the next term in byte order, in place; io.EOF after the last. Either postings, each or pull then gives
+// its postings, once.
 func (s *indexSource) next() ([]byte, error) {
 	if s.term == s.index.terms {
 		return nil, io.EOF
@@ -96,8 +98,8 @@ func (s *indexSource) next() ([]byte, error) {
 	return s.index.termText(s.term - 1)
 }
 
-// nextPhrase returns the key of the next phrase in ascending order, io.EOF after the last. postings and pull then give
-// its postings.
+// nextPhrase returns the key of the next phrase in ascending order; io.EOF after the last. Either postings, each or
+// pull then gives its postings, once.
 func (s *indexSource) nextPhrase() (uint64, error) {
 	if err := s.phrases.next(); err != nil {
 		return 0, err
@@ -109,7 +111,8 @@ func (s *indexSource) nextPhrase() (uint64, error) {
 	return s.phrases.run.key, s.cursor.reset(s.index, s.scale, r, 0)
 }
 
-// postings calls yield with each posting of the last term or phrase whose passage is kept, by its new number.
+// postings calls yield with each posting of the last term or phrase whose passage is kept, by the passage's new
+// number, in the order of the old ones. It fails if the postings are damaged.
 func (s *indexSource) postings(yield func(passage, tf uint32)) error {
 	return s.each(func(passage, tf uint32) { yield(s.renumbered[passage], tf) })
 }
@@ -138,7 +141,8 @@ func (s *indexSource) pull() (passage, tf uint32, err error) {
 	return gone, 0, nil
 }
 
-// each calls visit with the postings of kept passages of the last term or phrase, by their old numbers.
+// each calls visit with the postings of kept passages of the last term or phrase, by their old numbers, ascending. It
+// fails if the postings are damaged.
 func (s *indexSource) each(visit func(passage, tf uint32)) error {
 	for c := &s.cursor; c.block < c.record.blocks; c.block++ {
 		if err := c.decode(); err != nil {

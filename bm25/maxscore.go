@@ -14,22 +14,20 @@ const (
 	windowMask = window - 1
 )
 
-// searchSegment offers the passages of one segment.
+// searchSegment offers the passages of one segment that may be among the best to w.best. It fails if the index is
+// damaged or ctx ends.
 //
-// It is MaxScore (Turtle and Flood, 1995) over windows of passages, with the
-// bounds taken from the blocks that meet the window (Ding and Suel, 2011). In
-// each window the heaviest terms, down to where the rest together can no longer
-// reach the threshold, are added up term by term; the rest is looked up for the
-// passages that can still make it, lightest last. Where so many passages have a
-// heavy term that looking up would cost more than adding, all terms are added
-// up. Terms are always added in the same order.
+// It is MaxScore (Turtle and Flood, 1995) over windows of passages, with the bounds taken from the blocks that meet
+// the window (Ding and Suel, 2011). In each window the heaviest terms, down to where the rest together can no longer
+// reach the threshold, are added up term by term; the rest is looked up for the passages that can still make it,
+// lightest last. Where so many passages have a heavy term that looking up would cost more than adding, all terms are
+// added up. Terms are always added in the same order.
 //
-// With a selection, windows without a selected passage are skipped. In a window
-// with few of them, these are looked up in all terms. The threshold is the score
-// of the K-th best selected passage, so it stays a lower bound for the hits.
+// With a selection, windows without a selected passage are skipped. In a window with few of them, these are looked up
+// in all terms. The threshold is the score of the K-th best selected passage, so it stays a lower bound for the hits.
 //
-// What other forms of terms add comes first, so that a passage without an essential term
-// that has one is among the candidates.
+// What other forms of terms add comes first, so that a passage without an essential term that has one is among the
+// candidates.
 func (w *scratch) searchSegment(ctx context.Context, g *segment) error {
 	n := len(w.cursors)
 	passages := g.Index.passages
@@ -87,7 +85,8 @@ func (w *scratch) searchSegment(ctx context.Context, g *segment) error {
 // sparse is how many postings a window must have for adding up all of it.
 const sparse = window / 16
 
-// addUp scores all passages of a window by adding up all terms, and offers them.
+// addUp scores the passages of a window, from up to, but not including, to, by adding up all terms, and offers the
+// selected ones to w.best. It leaves w.sums and w.touched empty, except on an error.
 func (w *scratch) addUp(g *segment, from, to uint32) error {
 	threshold := w.best.threshold
 	for _, c := range w.cursors {
@@ -112,8 +111,9 @@ func (w *scratch) addUp(g *segment, from, to uint32) error {
 	return nil
 }
 
-// lookUp scores the passages of a window that have one of the first essential terms, looks them up in the other terms,
-// and offers them.
+// lookUp scores the passages of a window, from up to, but not including, to, that have one of the first essential
+// terms or another form, looks them up in the other terms, and offers them to w.best. It leaves w.sums and w.touched
+// empty, except on an error.
 func (w *scratch) lookUp(g *segment, from, to uint32, essential int) error {
 	for _, c := range w.cursors[:essential] {
 		if err := w.addTerm(c, from, to, none); err != nil {
@@ -175,7 +175,8 @@ func (w *scratch) nextPostings(c *cursor, from, to uint32) (end int, ok bool, er
 }
 
 // addTerm adds what a term adds to the passages of a window to w.sums, and marks in w.touched those whose sum is then
-// above a threshold. Sums only grow, so that in the end all passages above it are marked.
+// greater than above. Sums only grow, so that in the end all passages above it are marked. The cursor ends after the
+// window.
 func (w *scratch) addTerm(c *cursor, from, to uint32, above float32) error {
 	threshold := float64(above)
 	for {

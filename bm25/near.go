@@ -57,7 +57,8 @@ type placedTerms struct {
 }
 
 // NewNearness returns the Nearness of a question whose passages are analysed in this way. rarities are of the
-// question's terms; those that are missing, or whose idf is 0, do not count. Of more than 64 terms the rarest count.
+// question's terms; those that are missing, or whose idf is not above 0, do not count. Of more than mostNearTerms
+// terms the rarest count. rarities stay unchanged.
 func NewNearness(analysis forms.Analysis, question string, rarities []NearTerm) *Nearness {
 	n := &Nearness{
 		analyser: forms.Analyser{Unicode: analysis == forms.Unicode},
@@ -157,14 +158,16 @@ func letterNumber(c byte) uint8 {
 	return c & 31
 }
 
-// Score returns the score of a passage, which is 0 if it has none of the question's words.
+// Score returns the score of a passage: the greatest sum of the idf of the question's terms near each other, or 0 if it
+// has none of the question's words.
 func (n *Nearness) Score(title, text []byte) float32 {
 	n.find(title, text)
 	_, score := n.best()
 	return score
 }
 
-// Terms returns the question's terms in the window that gives a passage its score: the first one of equals.
+// Terms returns the question's terms in the window, with those in the title, that gives a passage its score, rarest
+// first; the first window of equals. It is nil if the passage has none of the question's words.
 func (n *Nearness) Terms(title, text []byte) (terms []NearTerm) {
 	n.find(title, text)
 	mask, _ := n.best()
@@ -248,9 +251,9 @@ var byteClasses = func() (classes [256]uint8) {
 	return classes
 }()
 
-// findIn appends to n.places where the question's terms stand in a text: at which of its terms, from 0. No word,
-// compound or normal form goes beyond white space of ASCII, so the text is read in chunks between it. A chunk of plain
-// letters and digits, with punctuation around it, is one word.
+// findIn appends to n.places where the question's terms stand in a text: at which of its terms, counted from 0
+// without stop words. No word, compound or normal form goes beyond white space of ASCII, so the text is read in
+// chunks between it. A chunk of plain letters and digits, with punctuation around it, is one word.
 func (n *Nearness) findIn(text []byte) {
 	n.last = nearEntry{} // a pair does not go beyond the text
 	at := 0
@@ -340,7 +343,7 @@ func packedWord(word []byte) (key uint64) {
 // stopWordPlace returns the index in plainStopWords at which the search for a word begins. key is its packedWord.
 func stopWordPlace(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 56 }
 
-// isPlainStopWord reports whether a word of letters and digits of ASCII is a stop word.
+// isPlainStopWord reports whether a word of letters and digits of ASCII, in any case, is a stop word.
 func isPlainStopWord(word []byte) bool {
 	if len(word) > longestStopWord {
 		return false
@@ -354,7 +357,8 @@ func isPlainStopWord(word []byte) bool {
 	return false
 }
 
-// placeWord appends the terms of a plain word at a place to n.places, and returns the next place.
+// placeWord appends the question's terms that a word of plain letters and digits stands for to n.places, at place at,
+// and returns the next place: at itself after a stop word, else at+1. It remembers words that it has analysed.
 func (n *Nearness) placeWord(word []byte, at int) int {
 	second := uint8(0)
 	if len(word) > 1 {
@@ -463,7 +467,8 @@ func (n *Nearness) placeTerms(at int, mask uint64) {
 	n.places = append(n.places, placedTerms{at, mask})
 }
 
-// Nearness returns the Nearness of a question in the collection.
+// Nearness returns the Nearness of a question in the collection, by the rarities of its terms there. It fails if an
+// index is damaged. One goroutine at a time may use it.
 func (s *Searcher) Nearness(question string) (*Nearness, error) {
 	rarities, err := s.Rarities(question)
 	if err != nil {

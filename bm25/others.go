@@ -83,7 +83,7 @@ func (s *Searcher) otherForms(r *forms.Reading, terms []questionTerm) (out []oth
 }
 
 // boost returns the factor by which a form's idf is multiplied for its weight (Variant.Boost). rarest is the idf of a
-// term that no passage has.
+// term that no passage has, which terms of the variant that are in no passage count as.
 func (o *otherTerms) boost(idf, rarest float32) float32 {
 	own := float32(len(o.Of)-len(o.terms)) * rarest
 	for _, t := range o.terms {
@@ -164,8 +164,9 @@ func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 	return nil
 }
 
-// more returns how much the variant adds to a passage's score beyond its terms, the index of the form that adds it, and
-// how often the passage has that form. All are 0 if the passage has no form. Passages must ascend from call to call.
+// more returns how much the variant adds to a passage's score beyond its terms, at least 0, the index of the form
+// that adds it, and how often the passage has that form. All are 0 if the passage has no form. Passages must ascend
+// from call to call.
 func (o *otherCursors) more(passage uint32) (more float64, best, tf int, err error) {
 	for i, c := range o.forms {
 		if c == nil {
@@ -234,7 +235,8 @@ type formScore struct {
 }
 
 // findOthers appends to w.found an element for each variant and each selected passage of a window that has a form of
-// it, with the most that one of these forms adds, and adds that to w.more. On an error, w.found may have some of them.
+// it, with the most that one of these forms adds, and adds that to w.more. forgetOthers undoes this, also after an
+// error, when w.found may have some of them.
 func (w *scratch) findOthers(from, to uint32) error {
 	for of := range w.others {
 		some := false
@@ -278,8 +280,9 @@ func (w *scratch) touchOthers() {
 	}
 }
 
-// addOthers adds to w.sums what other forms add beyond the terms. It looks up what the terms add only for passages that
-// can exceed the threshold. All terms must have been added to their sums before.
+// addOthers adds to w.sums what other forms add beyond the terms, and marks these passages in w.touched. It looks up
+// what the terms add only for passages that can exceed the threshold. All terms must have been added to their sums
+// before.
 func (w *scratch) addOthers(from uint32) error {
 	threshold := float64(w.best.threshold)
 	for _, f := range w.found {

@@ -148,7 +148,7 @@ func (s *sortedPhrases) next() (key uint64, ok bool) {
 // rewind moves to before the first phrase.
 func (s *sortedPhrases) rewind() { s.first, s.at, s.end = 0, 0, 0 }
 
-// each calls yield with each passage of the phrase that next returned, and how often it has the phrase.
+// each calls yield with each passage of the phrase that next returned, ascending, and how often it has the phrase.
 func (s *sortedPhrases) each(yield func(passage, tf uint32)) {
 	pairs := s.pairs[s.at:s.end]
 	for i := 0; i < len(pairs); {

@@ -63,7 +63,8 @@ func (w *segmentWriter) beginRun(key uint64) {
 	w.run.heads = le.AppendUint32(h, uint32(len(w.blocks)/blockSize))
 }
 
-// closeRun writes the run that was begun, if it has a phrase.
+// closeRun writes the run of phrases that was begun, with its blocks, and sets its length in its entry. It does
+// nothing if the run has no phrase.
 func (w *segmentWriter) closeRun() {
 	r := &w.run
 	if r.n == 0 {

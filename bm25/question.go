@@ -19,9 +19,10 @@ type questionTerm struct {
 	records []termRecord
 }
 
-// understand analyses a question and looks up its terms and their other forms. Terms are in descending order of their
-// weights, then in the order of their texts. Scores are sums in this order, and then of what other forms add, so that
-// they are the same to the last bit for any division into segments.
+// understand analyses a question and looks up its terms and their other forms in all segments. Terms are in
+// descending order of their weights, then in the order of their texts. Scores are sums in this order, and then of
+// what other forms add, so that they are the same to the last bit for any division into segments. It fails if an
+// index is damaged.
 func (s *Searcher) understand(question string) (u understood, err error) {
 	r := s.params.Analysis.ReadingOf(question)
 	r.CountTerms(s.phrases)

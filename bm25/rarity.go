@@ -15,8 +15,9 @@ type Rarity struct {
 	Relative float64
 }
 
-// Rarities returns the distinct terms of a text, with those that no passage has, in the order of their bytes. A
-// searcher of phrases returns the phrases.
+// Rarities returns the distinct terms of a text, with those that no passage has, in the order of their bytes; nil for
+// a text without terms. The number of passages of a term is that of another form if more passages have that. A
+// searcher of phrases returns the phrases. It fails if an index is damaged.
 func (s *Searcher) Rarities(text string) ([]Rarity, error) {
 	u, err := s.understand(text)
 	if err != nil {

@@ -26,7 +26,8 @@ type searchStats struct {
 	skipped  int // stretches that could not hold a hit
 }
 
-// search works as Search does, and also returns the cost.
+// search returns the k selected passages with the highest scores, as Search does, and what the search cost. It fails
+// if k is below 1, the selection is of another number of segments, the index is damaged, or ctx ends.
 func (s *Searcher) search(
 	ctx context.Context,
 	question string,
@@ -55,7 +56,9 @@ func (s *Searcher) search(
 	return hits, stats, err
 }
 
-// searchTerms returns the k best selected hits of all segments for an analysed question. w is memory for the search.
+// searchTerms returns the k best selected hits of all segments for an analysed question, the best first, and equal
+// ones in the order of s.ties or by ordinal. w is memory for the search, with w.stats set. It fails if an index is
+// damaged or ctx ends.
 func (s *Searcher) searchTerms(
 	ctx context.Context,
 	u *understood,
@@ -123,7 +126,8 @@ func (s *Searcher) takeScratch() *scratch {
 	return &scratch{}
 }
 
-// giveBack keeps the memory of a search for the next one, unless a question of hundreds of terms made it large.
+// giveBack keeps the memory of a search for the next one, and puts its cursors into its pool. It drops the memory if
+// a question of hundreds of terms made it large. Do not call it after a panic.
 func (s *Searcher) giveBack(w *scratch) {
 	w.among = nil
 	w.closeOthers()

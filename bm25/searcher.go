@@ -57,8 +57,9 @@ type segment struct {
 	deadDF map[uint64]uint32
 }
 
-// NewSearcher returns a searcher of segments as one collection. It fails unless they are in ascending order of their
-// bases, do not overlap, and were built with the same parameters. Without segments it finds nothing.
+// NewSearcher returns a searcher of segments as one collection. It reads the lengths of deleted passages. It fails
+// unless segments are in ascending order of their bases, do not overlap, and were built with the same parameters, or
+// if an index is damaged. Without segments it finds nothing. The segments' indexes stay the caller's.
 func NewSearcher(segments ...Segment) (*Searcher, error) {
 	if len(segments) == 0 {
 		return &Searcher{params: DefaultParams()}, nil

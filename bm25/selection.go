@@ -9,7 +9,8 @@ import "math/bits"
 // deleted are not found whatever it says.
 type Selection [][]uint64
 
-// selected returns the number of selected passages from from up to, but not including, to.
+// selected returns the number of selected passages from passage from up to, but not including, to, in whole words of
+// 64; all of them if there is no selection.
 func (w *scratch) selected(from, to uint32) int {
 	if w.among == nil {
 		return int(to - from)
@@ -33,8 +34,8 @@ func (w *scratch) selection(from uint32, word int) uint64 {
 	return 0
 }
 
-// lookUpSelected scores the selected passages of a window by looking each up in all terms, and offers them. It is for
-// few.
+// lookUpSelected scores the selected passages of a window by looking each up in all terms, and offers them to w.best.
+// It is for windows with few selected passages. It leaves w.sums and w.touched empty, except on an error.
 func (w *scratch) lookUpSelected(g *segment, from, to uint32) error {
 	n := 0
 	for word := range int(to-from+63) / 64 {

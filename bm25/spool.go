@@ -54,7 +54,8 @@ func (s *spool) copyTo(w io.Writer) error {
 	return s.discard()
 }
 
-// discard frees the bytes and the file, and returns the first error of the file.
+// discard frees the bytes and the file, and returns the first error of the file, also an earlier one. A second call
+// returns that error again, or nil.
 func (s *spool) discard() error {
 	s.last = nil
 	if s.file != nil {

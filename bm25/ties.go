@@ -15,7 +15,8 @@ const none float32 = -1
 // passages must be numbered in the order of compare. Call it before the first search.
 func (s *Searcher) OrderTies(compare func(a, b rank.Ordinal) (int, error)) { s.ties = compare }
 
-// mergeHits returns the first k hits of two sorted lists together. Equal scores of both are ordered by ties.
+// mergeHits returns the first k hits of two sorted lists together. Equal scores of both are ordered by ties, whose
+// error it returns. If a is empty, the result is b itself.
 func mergeHits(a, b []rank.Hit, k int, ties func(a, b rank.Ordinal) (int, error)) ([]rank.Hit, error) {
 	if len(a) == 0 {
 		return b, nil

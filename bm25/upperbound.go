@@ -7,11 +7,11 @@ import (
 	"example.org/conclave/bm25/forms"
 )
 
-// UpperBound returns a score that no passage exceeds for the question: the sum of the weights of all its terms, as if a
-// passage had each endlessly often; 0 for a question without terms. Terms that no passage has count too, as the rarest
-// of all. So the highest score divided by it is the share of the question that the words found, between 0 and 1, which
-// can be compared between collections where scores cannot. A term that no passage has, except in another form, has the
-// weight of that form.
+// UpperBound returns a score that no passage exceeds for the question: the sum of the weights of all its terms, as if
+// a passage had each endlessly often; 0 for a question without terms. Terms that no passage has count too, as the
+// rarest of all. So the highest score divided by it is the share of the question that the words found, between 0 and
+// 1, which can be compared between collections where scores cannot. A term that no passage has, except in another
+// form, has the weight of that form. It fails if an index is damaged.
 func (s *Searcher) UpperBound(question string) (float64, error) {
 	u, err := s.understand(question)
 	if err != nil {

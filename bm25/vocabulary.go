@@ -80,7 +80,7 @@ func (x *Index) lookup(term []byte) (termRecord, error) {
 type formRange struct{ first, end uint32 }
 
 // findForms returns the range of other forms among the terms. Most terms of questions are not in it, which saves
-// reading their texts.
+// reading their texts. It fails if the index is damaged.
 func (x *Index) findForms() (formRange, error) {
 	var failed error
 	before := func(mark string) uint32 { // how many terms are below it
@@ -94,7 +94,8 @@ func (x *Index) findForms() (formRange, error) {
 	return forms, failed
 }
 
-// termText returns the bytes of term number id, in place.
+// termText returns the bytes of term number id, in place, valid until Close. It fails if there is no such term or the
+// index is damaged.
 func (x *Index) termText(id uint32) ([]byte, error) {
 	b, err := x.bytes(sectionTerms, termSize*uint64(id), 2*termSize)
 	if err != nil {

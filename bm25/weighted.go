@@ -55,9 +55,11 @@ func (b *Builder) AddWeighted(ids []uint32, codes []uint8) error {
 // weightedTerm returns the text of a numbered term: the number in base 36.
 func weightedTerm(id uint32) string { return strconv.FormatUint(uint64(id), 36) }
 
-// SearchWeighted returns the k selected passages with the highest scores, as Search does, for weighted terms. A
-// passage's score is the sum of ScoreWeighted over the terms, in the order of SortWeighted, in 64 bits and rounded to
-// 32. It fails if the index has another analysis.
+// SearchWeighted returns the k selected passages with the highest scores for weighted terms, the best first, and
+// equal ones by the lower ordinal (but see OrderTies). A passage's score is the sum of ScoreWeighted over the terms,
+// in the order of SortWeighted, in 64 bits and rounded to 32; one without any of the terms is no hit. It fails if the
+// index has another analysis, k is below 1, the selection is of another number of segments, the index is damaged, or
+// ctx ends.
 func (s *Searcher) SearchWeighted(
 	ctx context.Context,
 	terms []WeightedTerm,
@@ -94,7 +96,8 @@ func (s *Searcher) SearchWeighted(
 	return hits, err
 }
 
-// SortWeighted returns a copy of the terms with a weight above 0, in the order in which scores add them up.
+// SortWeighted returns a copy of the terms with a weight above 0, in the order in which scores add them up: by
+// descending weight, then by the text of their numbers in base 36.
 func SortWeighted(terms []WeightedTerm) []WeightedTerm {
 	out := slices.DeleteFunc(slices.Clone(terms), func(t WeightedTerm) bool { return !(t.Weight > 0) })
 	slices.SortFunc(out, func(x, y WeightedTerm) int {

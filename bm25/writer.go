@@ -101,7 +101,8 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 // write appends bytes to the file. Its errors are returned by Flush of the writer.
 func (w *segmentWriter) write(b []byte) { _, _ = w.out.Write(b) }
 
-// section writes b as section number i. Sections must be written in the order of their numbers, without gaps.
+// section writes b as section number i. Sections must be written in the order of their numbers, without gaps. Its
+// errors are returned by Flush of the writer.
 func (w *segmentWriter) section(i int, b []byte) {
 	w.write(b)
 	w.closeSection(i, uint64(len(b)))
@@ -123,7 +124,8 @@ func (w *segmentWriter) closeSection(i int, length uint64) {
 	}
 }
 
-// addTerms writes the postings of all terms of the sources, and then all phrases.
+// addTerms writes the postings of all terms of the sources, and then all phrases, unless all passages of one were
+// deleted. It fails if a source does or ctx ends; some errors of writing are only returned by Flush.
 func (w *segmentWriter) addTerms(ctx context.Context, sources []termIterator) error {
 	numbers := make([][]uint32, len(sources)) // of each source's terms: theirs here
 	from := make([]termIterator, 0, len(sources))

@@ -13,14 +13,13 @@ import (
 	"example.org/conclave/internal/normalise"
 )
 
-// Analyse returns the terms of a text, in order and with repetitions, as
-// Lucene 9.12's EnglishAnalyzer would: words (see words.Scanner), without a final
-// 's, lower-cased, without 33 stop words, stemmed by Porter's algorithm. It
-// accepts any bytes; a byte that is not UTF-8 separates words.
+// Analyse returns the terms of a text, in order and with repetitions, as Lucene 9.12's EnglishAnalyzer would: words
+// (see words.Scanner), without a final 's, lower-cased, without 33 stop words, stemmed by Porter's algorithm. It
+// accepts any bytes; a byte that is not UTF-8 separates words. It is nil for a text without terms.
 func Analyse(text string) []string { return Lucene.Terms(text) }
 
-// Terms returns the terms of a text, in order and with repetitions (see Analyse). It accepts any bytes; one that is not
-// UTF-8 separates words.
+// Terms returns the terms of a text, in order and with repetitions (see Analyse); nil if there are none. It accepts
+// any bytes; one that is not UTF-8 separates words. The analysis Weighted gives what Lucene does.
 func (analysis Analysis) Terms(text string) []string {
 	a := Analyser{Unicode: analysis == Unicode}
 	var terms []string
@@ -98,8 +97,8 @@ func appendLower(out []byte, word string) []byte {
 	return out
 }
 
-// appendFolded appends a word in lower case, and with a sigma at its end as any other sigma, since they have the same
-// capital.
+// appendFolded appends a word in lower case to out and returns the result. A sigma at a word's end becomes any other
+// sigma, since they have the same capital.
 func appendFolded(out []byte, word string) []byte {
 	from := len(out)
 	out = appendLower(out, word)

@@ -49,7 +49,7 @@ const (
 	longestCompound = 64 // bytes
 )
 
-// joins reports whether a mark between two words makes them a compound.
+// joins reports whether a mark between two words, such as - or /, makes them a compound.
 func joins(r rune) bool {
 	switch r {
 	case '-',
@@ -268,7 +268,8 @@ func (a *Analyser) CompoundForms(compound string) (forms []JoinedForm) {
 	return forms
 }
 
-// join returns the term of several words written as one; "" for fewer than two.
+// join returns the term of several words written as one, without the marks inside them and without accents; "" for
+// fewer than two, or if the result is a stop word.
 func (a *Analyser) join(words []string) string {
 	if len(words) < 2 {
 		return ""
@@ -284,8 +285,8 @@ func (a *Analyser) join(words []string) string {
 	return a.form(one)
 }
 
-// innerPieces returns the pieces of a word between marks that are neither letter nor digit, and whether one of these
-// marks is an apostrophe.
+// innerPieces returns the pieces of a word between marks that are neither letters, numbers, accents nor symbols, and
+// whether one of these marks is an apostrophe. A word without such marks is one piece.
 func innerPieces(word string) (pieces []string, apostrophes bool) {
 	pieces = strings.FieldsFunc(word, func(r rune) bool {
 		if r < utf8.RuneSelf && ('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') ||

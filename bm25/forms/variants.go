@@ -31,7 +31,8 @@ func (analysis Analysis) Asked(question string) (entries []string) {
 	return entries
 }
 
-// AskedWords returns the entries of Asked that stand for terms, without those for phrases.
+// AskedWords returns the entries of the vocabulary that a question asks for in addition to its terms: other forms of
+// its words, without those for phrases. It returns nil with the analysis Lucene.
 func (analysis Analysis) AskedWords(question string) (entries []string) {
 	for _, v := range analysis.Variants(question) {
 		entries = append(entries, v.Entries...)
@@ -79,8 +80,9 @@ func countDistinct(terms []string) []CountedTerm {
 	return out
 }
 
-// CountTerms sets r.Distinct to the distinct terms of the question, or to its distinct phrases. Call it once: it sorts
-// the terms, and their order makes the phrases.
+// CountTerms sets r.Distinct to the distinct terms of the question, or, if phrases is set, to its distinct phrases,
+// with their counts, in the order of their texts. Call it once: it sorts the terms, and their order makes the
+// phrases.
 func (r *Reading) CountTerms(phrases bool) {
 	asked := r.terms
 	if phrases {
@@ -113,7 +115,8 @@ func (r *Reading) find(text string) (at int, found bool) {
 }
 
 // ReadingOf returns an analysed question, without its distinct terms yet: call CountTerms(false) before Variants, or
-// CountTerms(true) before PhraseVariants.
+// CountTerms(true) before PhraseVariants. With the analysis Lucene it has no words or compounds, so that no variants
+// are found.
 func (analysis Analysis) ReadingOf(question string) *Reading {
 	r := &Reading{Analyser: Analyser{Unicode: analysis == Unicode}}
 	if !r.Analyser.Unicode {
@@ -317,7 +320,7 @@ func (a *Analyser) phraseForm(word string) string {
 	return first + string(PhraseGap) + second
 }
 
-// atDigits returns the pieces of a word, cut where letters and digits meet.
+// atDigits returns the pieces of a word, cut where letters and digits meet; a word without such a place is one piece.
 func atDigits(word string) (pieces []string) {
 	from := 0
 	last := rune(-1)
@@ -350,8 +353,8 @@ func (r *Reading) alternates(at int) bool {
 }
 
 // PhraseVariants returns the variants of a question's phrases: one term or both without the accents that they have in
-// the question or in passages. isForm reports whether a term is another form of passages' words. It returns nil with
-// the analysis Lucene.
+// the question or in passages. isForm reports whether a term is another form of passages' words; PhraseVariants
+// returns its error. It returns nil with the analysis Lucene. CountTerms(true) must have been called.
 func (r *Reading) PhraseVariants(isForm func(term string) (bool, error)) ([]Variant, error) {
 	if !r.Analyser.Unicode {
 		return nil, nil

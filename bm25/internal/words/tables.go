@@ -72,7 +72,8 @@ var load = sync.OnceValue(func() *tables {
 	return t
 })
 
-// codePoint returns the code point that hex names. It panics if the embedded table is wrong.
+// codePoint returns the code point whose number hex is, in hexadecimal. It panics for other text: the embedded table
+// is wrong then.
 func codePoint(hex string) rune {
 	c, err := strconv.ParseInt(hex, 16, 32)
 	if err != nil {
@@ -138,8 +139,8 @@ func automaton(expression string, classes int) []uint16 {
 	return table
 }
 
-// reached adds to set the instructions that the program comes to from at without reading: those that read, and the one
-// that accepts.
+// reached returns set with the instructions added that the program comes to from at without reading: those that read,
+// and the one that accepts.
 func reached(program *syntax.Prog, set []uint32, at uint32) []uint32 {
 	switch in := &program.Inst[at]; in.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:

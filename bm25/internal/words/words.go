@@ -16,15 +16,16 @@ type Scanner struct {
 	tables *tables
 }
 
-// Of returns a scanner at the beginning of a text.
+// Of returns a scanner at the beginning of a text. The first call makes the tables, in some milliseconds.
 func Of(text string) Scanner { return Scanner{text: text, tables: load()} }
 
-// At returns the offset in bytes at which the last word of Next ends: 0 before the first, and len(text) once Next has
-// returned "".
+// At returns the offset in bytes at which the word ends that Next returned last: 0 before the first call, and
+// len(text) once Next has returned "".
 func (s *Scanner) At() int { return s.at }
 
 // Next returns the next word as it stands in the text, not in lower case, and "" after the last one. Words do not
-// overlap. A word of more than MaxUnits units is cut. Bytes that are not UTF-8 are in no word.
+// overlap. A word of more than MaxUnits UTF-16 units is cut, and the rest is another word. Bytes that are not UTF-8
+// are in no word.
 func (s *Scanner) Next() string {
 	text, t := s.text, s.tables
 	automaton := t.automaton
