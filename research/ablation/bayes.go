@@ -75,7 +75,8 @@ type process struct {
 	weights     mat.VecDense
 }
 
-// likeliestProcess returns the process, out of those with some lengths, under which the values are the likeliest.
+// likeliestProcess returns the process, out of those with lengths of 0.1, 0.3, 1 and 3, under which the values at the
+// points are the likeliest; nil if none could be fitted.
 func likeliestProcess(points [][]float64, values []float64) *process {
 	var best *process
 	most := math.Inf(-1)
@@ -88,8 +89,8 @@ func likeliestProcess(points [][]float64, values []float64) *process {
 	return best
 }
 
-// newProcess returns the process with a length that is fitted to the values, and the logarithm of the values'
-// likelihood; nil if the kernel is singular.
+// newProcess returns the Gaussian process with this length of its kernel that is fitted to the values at the points,
+// and the logarithm of the values' likelihood; nil if the kernel is singular. It keeps points.
 func newProcess(points [][]float64, values []float64, length float64) (*process, float64) {
 	n := len(points)
 	p := &process{points: points, length: length}
@@ -115,7 +116,8 @@ func newProcess(points [][]float64, values []float64, length float64) (*process,
 	return p, -mat.Dot(y, &p.weights)/2 - p.factor.LogDet()/2
 }
 
-// maternCovariance returns the covariance of the values at two points.
+// maternCovariance returns the covariance of the values at two points by the Matérn kernel of 5/2 with this length: 1
+// for the same point.
 func maternCovariance(a, b []float64, length float64) float64 {
 	sum := 0.0
 	for i := range a {
@@ -125,7 +127,8 @@ func maternCovariance(a, b []float64, length float64) float64 {
 	return (1 + r + r*r/3) * math.Exp(-r)
 }
 
-// predict returns the mean and the standard deviation of the value at a point.
+// predict returns the mean and the standard deviation of the value at a point; those of all values if the equations
+// cannot be solved.
 func (p *process) predict(x []float64) (mean, deviation float64) {
 	n := len(p.points)
 	k := mat.NewVecDense(n, nil)

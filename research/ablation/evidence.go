@@ -40,7 +40,7 @@ func onlyThese(names ...string) choice {
 }
 
 // restrictTo returns the evidence of the chosen sources for the questions of the chosen domains (nil: of all), as if
-// the other sources were not there.
+// the other sources were not there. e stays as it is.
 func (e *evidence) restrictTo(choose choice, domains func(string) bool) (*evidence, error) {
 	out := &evidence{gate: e.gate}
 	for _, name := range e.Sources {
@@ -78,7 +78,8 @@ func (e *evidence) restrictTo(choose choice, domains func(string) bool) (*eviden
 	return out, nil
 }
 
-// eachQuestion calls do with the index of every question, several at a time, and returns the first error.
+// eachQuestion calls do with the index of every question, as many at a time as there are processors, and returns the
+// first error once all have ended.
 func (e *evidence) eachQuestion(do func(i int) error) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -98,7 +99,8 @@ func (e *evidence) answerByGates(gates []fusion.Gate) ([]calibration.MethodAnswe
 	return calibration.AnswerByFold(gates, e.Questions, e.gate.Specialists)
 }
 
-// crossFitted returns the answers to the questions, each by a gate fitted on those of the other folds.
+// crossFitted returns the answers to the questions, each by a gate fitted on those of the other folds. It takes as
+// long as fitting a gate for each fold.
 func (e *evidence) crossFitted(ctx context.Context) ([]calibration.MethodAnswer, error) {
 	gates, err := e.gates(ctx)
 	if err != nil {

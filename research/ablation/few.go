@@ -42,7 +42,8 @@ const (
 // fewSizes returns the numbers of questions that are fitted on.
 func fewSizes() []int { return []int{10, 30, 100, 300, 1000} }
 
-// fewTrials returns a trial for each size that leaves at least as many questions for measuring.
+// fewTrials returns a trial for each of fewSizes that leaves at least as many questions for measuring; nil if the
+// gate's options name no gate to begin with.
 func (t *trialRun) fewTrials() (all []trial) {
 	if t.e.gate.Towards == nil {
 		return nil
@@ -55,7 +56,8 @@ func (t *trialRun) fewTrials() (all []trial) {
 	return all
 }
 
-// fitFew measures gates that are fitted on n questions, and adds the result to r.Few.
+// fitFew fits gates on n random questions, fewDraws times, measures them and the gate that they begin with on the
+// others, and adds the result to r.Few.
 func (t *trialRun) fitFew(ctx context.Context, r *Findings, n int) error {
 	e := t.e
 	begin := e.startGate()
@@ -109,7 +111,8 @@ func (t *trialRun) fitFew(ctx context.Context, r *Findings, n int) error {
 	return nil
 }
 
-// startGate returns the gate that fits to these questions begin with.
+// startGate returns the gate that fits to these questions begin with: WithoutLate if that is set and no source is
+// late interaction, else Towards, which may be nil.
 func (e *evidence) startGate() *fusion.Gate {
 	if e.gate.WithoutLate != nil &&
 		!slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.ObservedSource) bool { return s.Kind == fusion.Late }) {
@@ -121,7 +124,8 @@ func (e *evidence) startGate() *fusion.Gate {
 // rankedAnswers are the answers to questions, followed by those to the same questions without the passages that answer.
 type rankedAnswers []calibration.RankedQuestion
 
-// rankedBy returns the answers to every question by one gate.
+// rankedBy returns the answers to every question by one gate, followed by those to the same questions without the
+// passages that answer.
 func (e *evidence) rankedBy(gate *fusion.Gate) (rankedAnswers, error) {
 	gates := slices.Repeat([]fusion.Gate{*gate}, calibration.Folds)
 	answers, err := e.answerByGates(gates)
@@ -131,7 +135,7 @@ func (e *evidence) rankedBy(gate *fusion.Gate) (rankedAnswers, error) {
 	return calibration.RankAnswers(e.Questions, calibration.BesideQuestions{}, answers, gates, e.gate.Specialists)
 }
 
-// pickAnswers returns the answers to the questions with these indexes.
+// pickAnswers returns the answers to the questions with these indexes, in this order.
 func (r rankedAnswers) pickAnswers(places []int) []calibration.MethodAnswer {
 	some := make([]calibration.MethodAnswer, len(places))
 	for i, at := range places {
@@ -163,8 +167,8 @@ func (e *evidence) confidence(
 	return &fit.Confidence, err
 }
 
-// add adds the measures of confidences for some of the questions, with their answers and without, divided by the number
-// of draws.
+// add adds to x the measures of a confidence, divided by the number of draws: for the questions with these indexes,
+// with the passages that answer and without. It fails if a question's signals do not fit the confidence.
 func (x *Reliable) add(r rankedAnswers, places []int, chance *calibration.Confidence) error {
 	outcomes := make([]calibration.Outcome, 0, 2*len(places))
 	for _, first := range []int{0, len(r) / 2} {
@@ -185,7 +189,7 @@ func (x *Reliable) add(r rankedAnswers, places []int, chance *calibration.Confid
 	return nil
 }
 
-// addShare adds b divided by of.
+// addShare adds the accuracies b, divided by of, to a.
 func (a *Accuracies) addShare(b Accuracies, of float64) {
 	a.Top1 += b.Top1 / of
 	a.Top5 += b.Top5 / of

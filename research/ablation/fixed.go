@@ -73,7 +73,7 @@ func fixedSources(sources []fusion.ObservedSource, words float64) (out []fusion.
 	return out
 }
 
-// answerByRRF returns the answers by reciprocal ranks.
+// answerByRRF returns the answers to the questions by reciprocal rank fusion of all sources, with equal weights.
 func (e *evidence) answerByRRF() ([]calibration.MethodAnswer, error) {
 	return calibration.By(e.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
 		var all []fusion.Source

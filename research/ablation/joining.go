@@ -17,7 +17,8 @@ func (t *trialRun) foreignTrials() []trial {
 	return []trial{t.addForeign}
 }
 
-// addForeign measures the gate and its alternatives without and with the out-of-domain experts, and sets r.Foreign.
+// addForeign measures the gate and its alternatives without and with the out-of-domain experts, on the questions of
+// other domains, and sets r.Foreign. It fails if there are no such questions.
 func (t *trialRun) addForeign(ctx context.Context, r *Findings) error {
 	asked := func(domain string) bool { return !slices.Contains(t.o.Foreign, domain) }
 	f := &Foreign{Experts: t.o.Foreign}
@@ -77,7 +78,8 @@ func (t *trialRun) addForeign(ctx context.Context, r *Findings) error {
 	return nil
 }
 
-// heldOut returns the trials that add one expert each.
+// heldOut returns a trial for each of the options' HeldOut experts, which is added to a gate that was fitted without
+// it.
 func (t *trialRun) heldOut() (all []trial) {
 	for _, name := range t.o.HeldOut {
 		all = append(all, func(ctx context.Context, r *Findings) error { return t.joinExpert(ctx, r, name) })

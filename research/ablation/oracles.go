@@ -9,8 +9,9 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// oracleTrials returns the trials of oracles, which know the answers, so that no method can reach them: the two oracles
-// of the paper of MUF over the experts (Li et al., 2021, section 6.2, table 3).
+// oracleTrials returns the trials of oracles, which know the answers, so that no method can reach them: the two
+// oracles of the paper of MUF over the experts (Li et al., 2021, section 6.2, table 3). It returns nil if there are
+// fewer than two experts.
 func (t *trialRun) oracleTrials() []trial {
 	var experts []string
 	for _, s := range t.e.Questions[0].Sources {
@@ -61,12 +62,14 @@ func indicatorWeights(q *calibration.Question, names []string) []float64 {
 	return weights
 }
 
-// rankByDomain returns the ranking by the expert of the question's domain.
+// rankByDomain returns the ranking by the expert of the question's domain, or by the mean of all named experts if
+// there is none.
 func rankByDomain(q *calibration.Question, names []string) (fusion.Ranking, error) {
 	return rankByWeights(q, indicatorWeights(q, names))
 }
 
-// rankByWeights returns the ranking by the weighted sum of the experts' scores.
+// rankByWeights returns the ranking by the weighted sum of the experts' raw scores. weights has one for each column;
+// sources with a weight of 0 or less are left out.
 func rankByWeights(q *calibration.Question, weights []float64) (fusion.Ranking, error) {
 	var sources []fusion.Source
 	for _, s := range q.Sources {
@@ -77,8 +80,9 @@ func rankByWeights(q *calibration.Question, weights []float64) (fusion.Ranking, 
 	return fusion.Sum(q.Table, sources, fusion.LinearOptions{Normalisation: fusion.Raw}, calibration.AnsweredDepth)
 }
 
-// rankByBestWeights returns the ranking by those weights, out of the ones that are tried for this very question, under
-// which the first passage that answers ranks highest. It begins with the indicator's, as in the paper.
+// rankByBestWeights returns the ranking by those weights, out of searchSteps that Bayesian optimisation tries for
+// this very question, under which the first passage that answers ranks highest. It begins with the indicator's, as in
+// the paper. The random numbers follow from the question's id.
 func rankByBestWeights(q *calibration.Question, names []string) (fusion.Ranking, error) {
 	seed := fnv.New64a()
 	_, _ = seed.Write([]byte(q.ID))

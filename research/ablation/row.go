@@ -38,7 +38,8 @@ type Significance struct {
 	Top20 float64 `json:"top20"`
 }
 
-// row returns the row for answers to the questions of e.
+// row returns the row of a table with this name for the answers to the questions of e, in their order: accuracies
+// over all, by domain, and the mean over domains.
 func (e *evidence) row(name string, answers []calibration.MethodAnswer) Row {
 	r := Row{Name: name, All: accuracies(answers), Domains: map[string]Accuracies{}, answers: answers}
 	own := map[string][]calibration.MethodAnswer{}
@@ -52,7 +53,7 @@ func (e *evidence) row(name string, answers []calibration.MethodAnswer) Row {
 	return r
 }
 
-// accuracies returns the accuracies of some answers.
+// accuracies returns the shares of the questions that are answered by one of the first 1, 5 and 20 passages.
 func accuracies(answers []calibration.MethodAnswer) Accuracies {
 	return Accuracies{
 		calibration.Accuracy(answers, 1),
@@ -67,7 +68,8 @@ const (
 	testSeed   = 13
 )
 
-// compareTo sets the row's p-values of the differences from another row.
+// compareTo sets the row's p-values, two-sided, of the differences from another row at top-1 and top-20, by a paired
+// randomisation test. Both rows must be of the same questions.
 func (r *Row) compareTo(other *Row) {
 	right := func(answers []calibration.MethodAnswer, k int) []float64 {
 		out := make([]float64, len(answers))

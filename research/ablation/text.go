@@ -90,7 +90,8 @@ func printTable(out io.Writer, heading string, rows func(t io.Writer)) {
 	_, _ = fmt.Fprintln(out)
 }
 
-// printRows writes the table of some rows, with the differences from first.
+// printRows writes a table with a title of some rows, with the differences from first and their p-values where a row
+// has these.
 func printRows(out io.Writer, title string, first *Row, rows []Row) {
 	printTable(out, title+"\tall\tmean over domains\tdifference\tp", func(t io.Writer) {
 		for _, row := range rows {
@@ -106,7 +107,8 @@ func printRows(out io.Writer, title string, first *Row, rows []Row) {
 	})
 }
 
-// printPair writes the row of a result without and with something.
+// printPair writes the line of a table for a result without and with something: both, their difference, and its
+// p-values, which the second must have.
 func printPair(out io.Writer, name string, pair *[2]Row) {
 	_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%.4f / %.4f\n", name, pairOf(pair[0].All), pairOf(pair[1].All),
 		differenceOf(pair[1].All, pair[0].All), pair[1].P.Top1, pair[1].P.Top20)

@@ -73,13 +73,13 @@ type HeldOut struct {
 	Others [2]Row `json:"others"` // all others
 }
 
-// Trials returns the names of all trials.
+// Trials returns the names of all trials that TrialOptions.Only may have.
 func Trials() []string {
 	return []string{"yardsticks", "without", "familiar", "foreign", "held-out", "few", "oracles"}
 }
 
-// Check returns an error for a trial that does not exist, and for an expert that is not among experts, those of the
-// collection.
+// Check returns an error if Only names a trial that does not exist, or an option an expert that is not among experts,
+// those of the collection.
 func (o *TrialOptions) Check(experts []string) error {
 	for _, name := range o.Only {
 		if !slices.Contains(Trials(), name) {
@@ -104,7 +104,9 @@ type trialRun struct {
 	o     TrialOptions
 }
 
-// Run makes the trials and returns their results. Most need a cross-fitted gate, which takes minutes in all.
+// Run makes the trials and returns their results. Most need a cross-fitted gate, which takes minutes in all. It fits
+// the temperatures of found in place. It fails without questions or experts, at the first trial that fails, and if
+// ctx ends.
 func Run(ctx context.Context, found *calibration.Evidence, o TrialOptions) (*Findings, error) {
 	if len(found.Questions) == 0 {
 		return nil, errors.New("there are no questions")
@@ -144,7 +146,7 @@ func Run(ctx context.Context, found *calibration.Evidence, o TrialOptions) (*Fin
 // specialistNames returns the names of the experts with a domain.
 func (t *trialRun) specialistNames() []string { return t.namesOf(fusion.Specialist) }
 
-// namesOf returns the names of the sources of a kind.
+// namesOf returns the names of the sources of a kind, without the joint expert; nil if there is none.
 func (t *trialRun) namesOf(kind fusion.SourceKind) []string {
 	var out []string
 	for _, s := range t.e.Questions[0].Sources {
@@ -155,10 +157,11 @@ func (t *trialRun) namesOf(kind fusion.SourceKind) []string {
 	return out
 }
 
-// has reports whether there is a source with a name; false for "".
+// has reports whether there is a source with a name, the joint expert included; false for "".
 func (t *trialRun) has(name string) bool { return name != "" && slices.Contains(t.whole.Sources, name) }
 
-// measureGate measures the gate that everything else is compared with: the first of r.Yardsticks.
+// measureGate measures the cross-fitted gate that everything else is compared with, and makes its row the only one of
+// r.Yardsticks.
 func (t *trialRun) measureGate(ctx context.Context, r *Findings) error {
 	answers, err := t.e.crossFitted(ctx)
 	if err != nil {
@@ -168,7 +171,8 @@ func (t *trialRun) measureGate(ctx context.Context, r *Findings) error {
 	return nil
 }
 
-// gateAmong returns the trial of the gate over the chosen sources, whose row is added to the list that into returns.
+// gateAmong returns the trial of the cross-fitted gate over the chosen sources of e, whose row gets this name and is
+// added to the list that into returns.
 func gateAmong(e *evidence, name string, choose choice, into func(*Findings) *[]Row) trial {
 	return func(ctx context.Context, r *Findings) error {
 		some, err := e.restrictTo(choose, nil)
@@ -184,7 +188,7 @@ func gateAmong(e *evidence, name string, choose choice, into func(*Findings) *[]
 	}
 }
 
-// add adds a row with its p-values against the gate's.
+// add appends a row with its p-values against the gate's, the first of r.Yardsticks, to the list to.
 func (r *Findings) add(to *[]Row, row Row) {
 	row.compareTo(&r.Yardsticks[0])
 	*to = append(*to, row)
@@ -196,7 +200,7 @@ func (r *Findings) yardsticks() *[]Row { return &r.Yardsticks }
 // without returns the list of the gates without one source, for rows to be added.
 func (r *Findings) without() *[]Row { return &r.Without }
 
-// familiar returns the list of the gates for familiar questions, for rows to be added.
+// familiar returns the list of the gates over fewer and more specialists, for rows to be added.
 func (r *Findings) familiar() *[]Row { return &r.Familiar }
 
 // trialsWithoutOne returns the trials of the gate without one source at a time.
@@ -207,7 +211,8 @@ func (t *trialRun) trialsWithoutOne() (all []trial) {
 	return all
 }
 
-// familiarTrials returns the trials of the gate over no, few and all specialists.
+// familiarTrials returns the trials of the gate over no specialist, over the 1 to 4 most familiar with a question,
+// and over all.
 func (t *trialRun) familiarTrials() (all []trial) {
 	specialists := t.specialistNames()
 	all = append(all, gateAmong(t.e, "no specialist", allBut(specialists...), (*Findings).familiar))

@@ -60,7 +60,8 @@ func (t *trialRun) yardstickTrials() (all []trial) {
 	return all
 }
 
-// rrf returns the trial of reciprocal ranks over the chosen sources.
+// rrf returns the trial of reciprocal rank fusion of the chosen sources, whose row, with this name, is added to the
+// yardsticks.
 func (t *trialRun) rrf(name string, choose choice) trial {
 	return func(_ context.Context, r *Findings) error {
 		some, err := t.whole.restrictTo(choose, nil)
@@ -76,7 +77,8 @@ func (t *trialRun) rrf(name string, choose choice) trial {
 	}
 }
 
-// fixed returns the trial of the mean of the chosen experts with the best fixed weight of BM25.
+// fixed returns the trial of the mean of the chosen experts with the best fixed weight of BM25, whose row, with this
+// name and the weight, is added to the yardsticks.
 func (t *trialRun) fixed(name string, choose choice) trial {
 	return func(ctx context.Context, r *Findings) error {
 		some, err := t.whole.restrictTo(choose, nil)

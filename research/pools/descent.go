@@ -34,7 +34,8 @@ type granular struct {
 	right  []bool      // its first passage answers
 }
 
-// granularOf returns what the named experts found for each question.
+// granularOf returns what the named experts found for each question: the first scores, and whether the first passage
+// answers.
 func granularOf(e *calibration.Evidence, names []string) []granular {
 	out := make([]granular, len(e.Questions))
 	for i := range e.Questions {
@@ -48,8 +49,8 @@ func granularOf(e *calibration.Evidence, names []string) []granular {
 	return out
 }
 
-// surest returns the confidence of the granularity that answers at a temperature and whether it is right, and the slope
-// of the confidence by the temperature.
+// surest returns the outcome of the granularity whose first passage is the most probable at a temperature: that
+// probability, and whether it answers. slope is the derivative of the probability by the temperature.
 func (g *granular) surest(temperature float64) (o calibration.Outcome, slope float64) {
 	best := -1.
 	for i, scores := range g.scores {

@@ -31,8 +31,9 @@ type Gatherer interface {
 	) (search.Evidence, error)
 }
 
-// Gather returns evidence like calibration.Gather, but each question is asked about thirty passages only: the first one
-// that answers; the first nine of BM25 that do not; and twenty others at random, by the question's id.
+// Gather returns evidence like calibration.Gather, but each question is asked about thirty passages only: the first
+// one that answers; the first nine of BM25 that do not; and twenty others at random, by the question's id. timeout is
+// that of each question. It fails for a question that nothing answers.
 func Gather(ctx context.Context, engine Gatherer, passages Passages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*calibration.Evidence, error) {
 	ask := func(ctx context.Context, q *calibration.Question) (search.Evidence, error) {
@@ -62,8 +63,10 @@ type Passages interface {
 	Deleted(rank.Ordinal) bool
 }
 
-// poolOf returns the passages of a question's pool, the one that answers first. It fails if none of relevant can be in
-// it.
+// poolOf returns the passages to rank for a question: the lowest ordinal of relevant, then the first poolHard of
+// words that are not relevant, then poolRandom passages that are neither, drawn at random with a seed made from id,
+// so the pool is the same in every run. It fails if the collection is too small, or too many passages are deleted, to
+// draw that many. It panics if relevant is empty.
 func poolOf(
 	id string,
 	relevant map[rank.Ordinal]float64,

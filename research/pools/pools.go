@@ -53,8 +53,10 @@ type Row struct {
 	hits []float64 // of each question
 }
 
-// Measure measures each source alone, and for each set of granularities, or other experts, their sum and CCE with what
-// was fitted on other questions. Without sets it measures the three best granularities as a set.
+// Measure measures each source alone, and for each set of experts, given by their names, their sum and CCE with what
+// was fitted on other questions. Without sets it measures all granularities as one set. With fewer than two
+// granularities the report has neither Best nor Sets. It returns an error if the collection has no expert of a name,
+// or a set has fewer than two. e must have a question.
 func Measure(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Report, error) {
 	r := &Report{}
 	for _, q := range e.Questions {
@@ -118,7 +120,9 @@ func Measure(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*R
 	return r, nil
 }
 
-// add measures a method, and adds its row; fuse ranks the passages of question i.
+// add ranks the passages of every question with fuse, and appends a row to r.Rows with the share of questions for
+// which a relevant one comes first. i is the index of the question in e.Questions. It returns the first error of
+// fuse. r.Domains must be complete.
 func (r *Report) add(
 	e *calibration.Evidence,
 	name string,
@@ -143,7 +147,8 @@ func (r *Report) add(
 	return nil
 }
 
-// addSet measures the ways to join some granularities, and returns the report on CCE's fit.
+// addSet appends the rows of a sum and four variants of CCE over the experts in among, the calibrated one last, and
+// returns the report on CCE's fit. It fails if there are fewer than two such experts.
 func (r *Report) addSet(
 	ctx context.Context,
 	e *calibration.Evidence,
@@ -241,7 +246,8 @@ func (r *Report) WriteText(to io.Writer) error {
 // shownSteps is the number of steps of a descent that are shown.
 const shownSteps = 6
 
-// writeDescent writes a line with the course of a descent.
+// writeDescent writes one line: the temperatures of the first shownSteps steps and of the last, and the squared ECE
+// at the end. d must have at least one step.
 func writeDescent(out io.Writer, name string, d Descent) {
 	_, _ = fmt.Fprintf(out, "%s:", name)
 	for i, t := range d.Temperatures {
@@ -256,7 +262,7 @@ func writeDescent(out io.Writer, name string, d Descent) {
 	_, _ = fmt.Fprintf(out, " (%d steps, squared ECE %.4f)\n", last, d.SquaredECE[last])
 }
 
-// mean returns the mean of values.
+// mean returns the arithmetic mean of values; NaN if there are none.
 func mean(values []float64) float64 {
 	sum := 0.0
 	for _, x := range values {

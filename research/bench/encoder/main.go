@@ -30,6 +30,8 @@ import (
 	"example.org/conclave/research/bench/words"
 )
 
+// main measures encoders against a peer in Python, or on several providers, prints the figures and writes them to the
+// file -json if that is set.
 func main() {
 	bundles := flag.String("bundles", "base-fp32,base", "names of bundles in the cache, or folders")
 	questions := flag.String(
@@ -68,7 +70,7 @@ func main() {
 	}
 }
 
-// read sets the texts to encode to those of questions, each once.
+// read sets m.texts to the texts of questions in files, each once, m.limit at most.
 func (m *measurement) read(questions []string) (err error) {
 	m.texts, err = words.ReadQuestions(questions)
 	if err != nil {
@@ -84,7 +86,7 @@ func (m *measurement) read(questions []string) (err error) {
 	return nil
 }
 
-// load loads a bundle by its name in the cache, or by its folder.
+// load loads a bundle by its folder if name has a path separator, else by its name in the cache.
 func load(cache provision.Cache, name string) (*models.Bundle, error) {
 	if strings.ContainsRune(name, os.PathSeparator) {
 		return models.Load(name)
@@ -92,7 +94,8 @@ func load(cache provision.Cache, name string) (*models.Bundle, error) {
 	return models.Load(cache.Bundle(name))
 }
 
-// measureAll measures the bundles one after the other, on the processor.
+// measureAll measures the bundles one after the other, on the processor, and prints each result. It stops at the
+// first that fails.
 func (m *measurement) measureAll(bundles []string) (results []result, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {

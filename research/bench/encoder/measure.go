@@ -56,7 +56,8 @@ type result struct {
 	best, peerBest, peerSortedBest float64 // rates of the fastest round
 }
 
-// compareSides returns the figures of both sides, which take turns.
+// compareSides returns the figures of encoder e and of the peer, which take turns for m.rounds rounds, after one that
+// does not count.
 func (m *measurement) compareSides(
 	ctx context.Context,
 	e *encoder.Encoder,
@@ -155,7 +156,7 @@ func (r result) print() {
 // batches are sums over the encoder's runs for the concurrent callers.
 type batches struct{ rows, runs, real, padded float64 }
 
-// add adds what the encoder did between two of its counters.
+// add adds what the encoder did between two readings of its counters.
 func (b *batches) add(before, after batcher.Stats) {
 	b.rows += float64(after.QuestionRows - before.QuestionRows)
 	b.runs += float64(after.QuestionRuns - before.QuestionRuns)
@@ -163,8 +164,8 @@ func (b *batches) add(before, after batcher.Stats) {
 	b.padded += float64(after.PaddedTokens - before.PaddedTokens)
 }
 
-// timeTogether returns the seconds in which the callers get all questions answered,
-// each asking one after the other.
+// timeTogether returns the seconds in which m.callers concurrent callers get all questions encoded, each asking one
+// after the other. It returns one of the errors if a caller fails.
 func (m *measurement) timeTogether(ctx context.Context, e *encoder.Encoder) (float64, error) {
 	var next atomic.Int64
 	var callers sync.WaitGroup
@@ -190,7 +191,7 @@ func (m *measurement) timeTogether(ctx context.Context, e *encoder.Encoder) (flo
 	}
 }
 
-// oneByOne returns the seconds of each question asked when nobody else asks.
+// oneByOne returns the seconds of each text encoded when nobody else asks, in order.
 func oneByOne(ctx context.Context, e *encoder.Encoder, texts []string) ([]float64, error) {
 	out := make([]float64, len(texts))
 	for i, text := range texts {
@@ -216,7 +217,7 @@ func (b best) keep(seconds []float64) {
 	}
 }
 
-// mean returns the mean over the questions.
+// mean returns the mean of the least seconds over the questions.
 func (b best) mean() float64 {
 	sum := 0.0
 	for _, s := range b {

@@ -22,7 +22,9 @@ type rate struct {
 	Why       string  `json:"why,omitempty"` // it does not run there
 }
 
-// measureProviders measures bundles on each of the providers, on one machine and with one library, and prints a table.
+// measureProviders measures bundles on each of the providers, on one machine and with one library, and prints a
+// table. A bundle that does not run on a provider has the reason in its rate. It uses the library for GPUs if that is
+// installed.
 func (m *measurement) measureProviders(ctx context.Context, bundles, providers []string) (all []rate, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {
@@ -60,7 +62,8 @@ func (m *measurement) measureProviders(ctx context.Context, bundles, providers [
 	return all, nil
 }
 
-// measureOn returns the speed of one bundle on one provider. If it does not run there, Why has the reason.
+// measureOn returns the speed of one bundle on one provider: the median rate of m.rounds rounds, and the mean of the
+// least milliseconds of single questions. If it does not run there, Why has the reason.
 func (m *measurement) measureOn(ctx context.Context, r *encoder.Runtime, b *models.Bundle, provider string) rate {
 	x := rate{Model: b.Manifest.Name, Precision: b.Manifest.Precision, Provider: provider}
 	e, err := r.Open(b, encoder.Running{Provider: provider, Threads: m.threads, Queue: 2 * m.callers})

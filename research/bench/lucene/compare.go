@@ -48,8 +48,9 @@ type result struct {
 	Hits       int     `json:"places"`
 }
 
-// compare returns the figures of both sides, which take turns. Rates are by the processor time of the one thread of
-// either side, so that a busy machine does not spoil them; the microseconds of single questions are by the clock.
+// compare indexes the passages and asks the questions on both sides, which take turns, and returns the figures. Rates
+// are by the processor time of the one thread of either side, so that a busy machine does not spoil them; the
+// microseconds of single questions are by the clock. It needs a JDK, and Maven the first time.
 func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -149,7 +150,8 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	return r, err
 }
 
-// compareHits compares the passages and scores of all rankings with the peer's, and sets the differences in r.
+// compareHits compares the passages and scores of all rankings with the peer's, and sets the differences in r. It
+// fails if the numbers of hits differ.
 func (m *measurement) compareHits(p *peer.Process, hits [][]rank.Hit, r *result) error {
 	all, err := peer.Ask[[][]float64](p, "hits")
 	if err != nil {
@@ -171,7 +173,7 @@ func (m *measurement) compareHits(p *peer.Process, hits [][]rank.Hit, r *result)
 	return nil
 }
 
-// writeLines writes passages and questions to files in a folder, for the peer.
+// writeLines writes the files "passages" and "questions" to a folder, a line for each, for the peer.
 func (m *measurement) writeLines(folder string) error {
 	file, err := os.Create(filepath.Join(folder, "passages"))
 	if err != nil {

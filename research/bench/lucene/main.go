@@ -22,6 +22,7 @@ import (
 	"example.org/conclave/research/bench/words"
 )
 
+// main compares BM25 with Lucene by its flags, prints the figures and writes them to the file -json if that is set.
 func main() {
 	var m measurement
 	inputs := flag.String("in", "", "files or folders of passages, separated by commas")
@@ -61,7 +62,8 @@ type measurement struct {
 	cache             string
 }
 
-// load reads or generates passages and questions. Line breaks become spaces, since the peer reads one text from each
+// load reads passages and questions from files, or generates them if generate is above 0. Of the questions of files
+// it takes asked, evenly spread; 0 takes all. Line breaks become spaces, since the peer reads one text from each
 // line; that separates the same words.
 func (m *measurement) load(inputs, questions string, generate int, seed uint64, vocabulary, asked int) (err error) {
 	if generate > 0 {

@@ -46,7 +46,8 @@ func startPeer(cache, folder string, k int) (*peer.Process, error) {
 	))
 }
 
-// fetch returns the folder with Lucene's jars, which it downloads if they are not there.
+// fetch returns the folder with Lucene's jars below cache, which it downloads with Maven if they are not there. ""
+// stands for the user's cache folder.
 func fetch(cache string) (string, error) {
 	if cache == "" {
 		base, err := os.UserCacheDir()

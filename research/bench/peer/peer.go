@@ -19,7 +19,7 @@ type Process struct {
 	answers  *bufio.Reader
 }
 
-// Start starts a command as a peer. Its messages go to standard error.
+// Start starts a command as a peer. Its messages go to standard error. The caller ends it with End.
 func Start(command *exec.Cmd) (*Process, error) {
 	command.Stderr = os.Stderr
 	requests, err := command.StdinPipe()
@@ -36,7 +36,8 @@ func Start(command *exec.Cmd) (*Process, error) {
 	return &Process{Requests: requests, command: command, answers: bufio.NewReaderSize(answers, 1<<20)}, nil
 }
 
-// Ask sends a request and reads its answer.
+// Ask sends a request, one line, and returns the answer, decoded from one line of JSON. It waits for as long as the
+// peer takes, and fails if the peer has ended.
 func Ask[T any](p *Process, request string) (answer T, err error) {
 	if _, err := fmt.Fprintln(p.Requests, request); err != nil {
 		return answer, fmt.Errorf("asking the peer: %w", err)
@@ -44,7 +45,8 @@ func Ask[T any](p *Process, request string) (answer T, err error) {
 	return Read[T](p)
 }
 
-// Read returns the next answer of a peer. It fails if the peer has ended.
+// Read returns the next answer of a peer, decoded from one line of JSON. It waits for it, and fails if the peer has
+// ended.
 func Read[T any](p *Process) (answer T, err error) {
 	line, err := p.answers.ReadBytes('\n')
 	if err == nil {
@@ -56,7 +58,7 @@ func Read[T any](p *Process) (answer T, err error) {
 	return answer, nil
 }
 
-// End closes the peer's input, at which it ends, and waits for it.
+// End closes the peer's input, at which it ends, and waits for it. It returns an error if the peer failed.
 func (p *Process) End() error { return errors.Join(p.Requests.Close(), p.command.Wait()) }
 
 // WriteJSON writes the figures of a benchmark to a file as JSON; it does nothing if path is "".

@@ -51,7 +51,8 @@ type Cost struct {
 	EncodersQPS float64 `json:"encoders_qps"`
 }
 
-// able returns the experts of which some are asked, and those that are always asked.
+// able returns the experts of which some are asked, and those that are always asked. With Familiar, these are the
+// ones that know how familiar they are with a question, and the others; without it, those with an ensemble, and none.
 func (o *Workload) able(l *assembly.Assembly) (able, always []*experts.Expert) {
 	for _, e := range l.Experts.Dense() {
 		vectors := e.Bundle.Manifest.Vectors
@@ -72,8 +73,9 @@ func (e CountError) Error() string {
 	return fmt.Sprintf("%d; this collection has %d such experts", e.Count, e.Able)
 }
 
-// Measure measures the searches for texts in a collection whose encoders cache nothing, for each of Counts. progress is
-// called with the number of Counts that are done.
+// Measure measures the searches for texts in a collection whose encoders cache nothing, for each of Counts. progress
+// is called with the number of Counts that are done. It returns a CountError for a count that is not from 1 to the
+// number of able experts, and stops at the first error.
 func (o *Workload) Measure(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -138,8 +140,8 @@ func Print(out io.Writer, costs []Cost) error {
 	return err
 }
 
-// measure measures searches and encoder passes, which take turns. With Familiar, a search chooses this number of
-// specialists itself, and as many encoders run.
+// measure returns the cost of searches by these experts and of their encoder passes, which take turns, o.Rounds each.
+// With Familiar, a search chooses this number of specialists itself, and as many encoders run.
 func (o *Workload) measure(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -224,7 +226,7 @@ func (o *Workload) measure(
 	return c, nil
 }
 
-// encodeAll encodes a text by all experts at the same time, as a search does, and returns the first error.
+// encodeAll encodes a text by all experts at the same time, as a search does, and returns the errors joined.
 func encodeAll(ctx context.Context, experts []*experts.Expert, text string) error {
 	errs := make([]error, len(experts))
 	var group sync.WaitGroup
@@ -235,8 +237,8 @@ func encodeAll(ctx context.Context, experts []*experts.Expert, text string) erro
 	return errors.Join(errs...)
 }
 
-// byClients calls do for every text, by this number of clients at the same time. It returns the times in ascending
-// order, and how long all took.
+// byClients calls do for every text, by this number of clients at the same time. It returns the times of the calls in
+// ascending order, and how long all took. A client stops at its first error; the errors are returned joined.
 func byClients(
 	clients int,
 	texts []string,

@@ -42,6 +42,7 @@ type question struct {
 	PositiveIDs []string `json:"positive_ids"`
 }
 
+// main measures by its flags which sentences count as supported, and prints a table (run).
 func main() {
 	passages := flag.String("passages", "shipped/demo/passages/*.jsonl", "files of passages")
 	asked := flag.String("questions", "shipped/demo/questions/test.jsonl", "file of questions with answers")
@@ -51,7 +52,8 @@ func main() {
 	}
 }
 
-// run writes, for each threshold, the share of sentences that count as supported.
+// run writes a table to out with, for each threshold, the share of sentences that count as supported by the passage
+// that says them and by another one about the same. pattern names the files of passages, asked the file of questions.
 func run(out io.Writer, pattern, asked string) error {
 	files, err := filepath.Glob(pattern)
 	if err != nil {
@@ -105,14 +107,15 @@ func run(out io.Writer, pattern, asked string) error {
 	return nil
 }
 
-// citeSentence returns the result of checking a sentence that cites a passage.
+// citeSentence returns the result of checking a sentence that cites a passage in the answer to a question
+// (generators.Check).
 func citeSentence(question, sentence string, p passage) generators.Sentence {
 	found := generators.Check(question, sentence+" [1].", []generators.Passage{{Title: p.Title, Text: p.Text}})
 	return found[len(found)-1]
 }
 
-// supportedShare returns the share of sentences that their citation supports if at least this share of their words has
-// to be in it.
+// supportedShare returns the share, from 0 to 1, of sentences that their citation supports if at least this share of
+// their words has to be in it; 0 if there are none.
 func supportedShare(sentences []generators.Sentence, least float64) float64 {
 	n := 0
 	for _, s := range sentences {
@@ -146,7 +149,8 @@ func rivalOf(q question, answers []string, corpus []passage, holding map[string]
 	return best
 }
 
-// readLines appends the values of a file of JSON lines, which may be compressed with gzip.
+// readLines appends the values of a file of JSON lines to out and returns it. A file whose name ends in .gz is
+// decompressed.
 func readLines[T any](path string, out []T) ([]T, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -17,8 +17,9 @@ type Exact struct {
 	MemoryPerSecond float64 `json:"memory_bytes_per_second"` // of the same memory read by plain additions
 }
 
-// measureExact measures exact search and reading memory, in turns; of each the best pass counts, since anything else on
-// the machine only slows.
+// measureExact measures exact search and reading memory, in turns; of each the best pass counts, since anything else
+// on the machine only slows. It asks up to 64 of the queries. Without queries or vectors it returns zeros. x must
+// keep its vectors one after the other, as flat does.
 func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes int) (Exact, error) {
 	var e Exact
 	queries = queries[:min(len(queries), 64)]
@@ -52,8 +53,8 @@ func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes 
 	return e, nil
 }
 
-// sumNumbers returns the sum of numbers, computed in eight sums, so that additions wait for memory and not for each
-// other.
+// sumNumbers returns the sum of numbers, up to the last multiple of eight, computed in eight sums, so that additions
+// wait for memory and not for each other.
 func sumNumbers(numbers []uint64) uint64 {
 	var a, b, c, d, e, f, g, h uint64
 	for len(numbers) >= 8 {

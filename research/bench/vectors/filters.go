@@ -96,7 +96,8 @@ type tagging struct {
 	own    [][]uint32 // or one for each
 }
 
-// newTagging returns the order of rows for tags of a kind (FilterPoint.Tags).
+// newTagging returns the order of rows for each query, for tags of a kind (FilterPoint.Tags): random, near, far or
+// cluster.
 func newTagging(ctx context.Context, x ann.Index, queries [][]float32, tags string, rng *rand.Rand) (tagging, error) {
 	n := x.Len()
 	if tags == "random" {
@@ -124,7 +125,7 @@ func newTagging(ctx context.Context, x ann.Index, queries [][]float32, tags stri
 	return t, nil
 }
 
-// byNearness returns the rows in the order of their nearness to a query.
+// byNearness returns the rows in the order of their nearness to a query, the nearest first.
 func byNearness(ctx context.Context, x ann.Index, query []float32) ([]uint32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -138,7 +139,8 @@ func byNearness(ctx context.Context, x ann.Index, query []float32) ([]uint32, er
 	return order, nil
 }
 
-// filter returns the filter for the query with an index that allows count of the rows.
+// filter returns the filter for the query with an index that allows the first count of the rows; nil if there is no
+// order: all are allowed.
 func (t tagging) filter(query, rows, count int) *ann.Filter {
 	order := t.shared
 	if order == nil && t.own == nil {
@@ -154,7 +156,8 @@ func (t tagging) filter(query, rows, count int) *ann.Filter {
 	return f
 }
 
-// filterPoint measures one point: filters that allow a number of the rows.
+// filterPoint measures one point: filters that allow this number of the rows, searched in three ways, of which the
+// fastest of filterTurns times counts.
 func filterPoint(
 	ctx context.Context,
 	x ann.Index,
@@ -216,7 +219,8 @@ func filterPoint(
 	return p, nil
 }
 
-// atLeast returns how many of the first k hits are as good as the k-th one of want.
+// atLeast returns how many of the first k hits have a score that is not below the k-th one's of want; 0 if want is
+// empty.
 func atLeast(hits, want []rank.Hit, k int) int {
 	want = want[:min(k, len(want))]
 	n := 0

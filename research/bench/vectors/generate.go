@@ -71,7 +71,7 @@ func Generate(path string, n, dim int, seed uint64, first int) (err error) {
 	return nil
 }
 
-// normals returns n numbers with a normal distribution around 0.
+// normals returns n random numbers with a normal distribution around 0 and the standard deviation sigma.
 func normals(rng *rand.Rand, n int, sigma float64) []float32 {
 	out := make([]float32, n)
 	for i := range out {
@@ -80,7 +80,8 @@ func normals(rng *rand.Rand, n int, sigma float64) []float32 {
 	return out
 }
 
-// appendVector appends a random vector near a centre, as half-precision numbers.
+// appendVector appends a random unit vector of dim elements near a centre, as half-precision numbers, to out and
+// returns it. axes has a vector of dim elements for each coordinate of centre.
 func appendVector(out []byte, rng *rand.Rand, axes, centre []float32, spread float64, dim int) []byte {
 	vector := normals(rng, dim, 0.6) // the noise
 	for i, c := range centre {

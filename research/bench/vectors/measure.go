@@ -39,7 +39,7 @@ type Trial struct {
 	Folder string
 }
 
-// Check returns an error if there is no kind of index for single vectors with the name o.Kind.
+// Check returns an error unless o.Kind names a kind of index for single vectors.
 func (o Trial) Check() error {
 	kind, err := ann.KindNamed(o.Kind)
 	if err == nil && (kind.Tokens || kind.Pairs) {
@@ -86,8 +86,8 @@ func (o *Trial) complete() {
 	}
 }
 
-// begin fills in what is left out, opens the index, which it builds unless it is
-// there, and reads the queries. end closes the index, and removes a temporary folder.
+// begin fills in what is left out of o, opens the index, which it builds unless it is there, and reads the queries.
+// It sets in r what building took. end closes the index, and removes a temporary folder.
 func (o *Trial) begin(ctx context.Context, r *Figures) (x ann.Index, asked [][]float32, end func() error, err error) {
 	o.complete()
 	queries, err := readVectors(o.Queries, o.Dim)
@@ -110,7 +110,8 @@ func (o *Trial) begin(ctx context.Context, r *Figures) (x ann.Index, asked [][]f
 	return x, slices.Collect(slices.Chunk(queries, o.Dim)), func() error { return errors.Join(x.Close(), remove()) }, nil
 }
 
-// Run measures an index, which it builds unless it is there.
+// Run measures an index, which it builds unless it is there, at each ef, and returns the figures. It fails at the
+// first search or file that does, and if ctx ends.
 func Run(ctx context.Context, o Trial) (r Figures, err error) {
 	x, asked, end, err := o.begin(ctx, &r)
 	if err != nil {
@@ -143,7 +144,8 @@ func Run(ctx context.Context, o Trial) (r Figures, err error) {
 	return r, nil
 }
 
-// openIndex opens the index in the folder, and builds it if it is not there.
+// openIndex opens the index in o.Folder, and converts the vectors and builds it if these files are not there. It sets
+// in r what building took and the bytes on disk.
 func openIndex(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -176,7 +178,7 @@ func openIndex(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
 	return x, nil
 }
 
-// convertRows writes the rows of a plain file as a file of vectors.
+// convertRows writes the rows of a plain file (openRows) as a file of vectors. If it fails, it leaves no file.
 func convertRows(from, to string, dim int) error {
 	rows, err := openRows(from, dim)
 	if err != nil {
@@ -199,7 +201,8 @@ func convertRows(from, to string, dim int) error {
 	return w.Close()
 }
 
-// exactNearest returns the K nearest rows of each query, from a file, or by comparing all if path is "".
+// exactNearest returns the K nearest rows of each query, from the file path, or by comparing all if path is "". It
+// fails if the file has not K rows for each query.
 func exactNearest(ctx context.Context, path string, x ann.Index, queries [][]float32) ([][]rank.Ordinal, error) {
 	out := make([][]rank.Ordinal, len(queries))
 	if path == "" {
@@ -236,7 +239,8 @@ func exactNearest(ctx context.Context, path string, x ann.Index, queries [][]flo
 	return out, nil
 }
 
-// measurePoint measures the searches with one efSearch.
+// measurePoint measures the searches with one efSearch: the recall against truth and the vectors compared in a first
+// pass, and the speed of the median of passes further ones, at least one.
 func measurePoint(
 	ctx context.Context,
 	x ann.Index,

@@ -22,8 +22,8 @@ type Rows struct {
 	path string
 }
 
-// openRows opens a file of rows of dim numbers: half precision if its name
-// ends in .f16, single if in .f32.
+// openRows opens a file of rows of dim numbers: half precision if its name ends in .f16, single if in .f32. It fails
+// for another name, and if the file is not of whole rows. The caller closes it.
 func openRows(path string, dim int) (*Rows, error) {
 	r := &Rows{dim: dim, path: path}
 	switch {
@@ -82,7 +82,7 @@ func (r *Rows) All() iter.Seq2[[]float32, error] {
 	}
 }
 
-// readVectors returns all numbers of a file of rows (openRows).
+// readVectors returns all numbers of a file of rows (openRows), row after row.
 func readVectors(path string, dim int) ([]float32, error) {
 	rows, err := openRows(path, dim)
 	if err != nil {

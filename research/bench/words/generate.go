@@ -83,7 +83,7 @@ func cumulative(n int, frequency func(rank float64) float64) []float64 {
 	return out
 }
 
-// draw returns a random rank, by cumulative frequencies.
+// draw returns a random rank, from 0, by cumulative frequencies.
 func (g *Generator) draw(frequencies []float64) int { return place(frequencies, g.rng.Float64(), 0) }
 
 // place returns the rank, first or above, at which the cumulative frequencies reach a part, from 0 to 1, of their sum.
@@ -106,7 +106,8 @@ func (g *Generator) topicWord(topic int) int {
 	return place(g.common, float64(mixed>>11)/(1<<53), min(len(functionWords), len(g.words)-1))
 }
 
-// Passage returns passage i, at random. Passages have to be made in order.
+// Passage returns passage number i, at random: the number is only in its id. The passages follow from the seed if
+// they are made in order.
 func (g *Generator) Passage(i int) corpus.Passage {
 	topic := g.rng.IntN(topics)
 	length := int(math.Exp(math.Log(90) + 0.45*g.rng.NormFloat64()))
@@ -139,7 +140,7 @@ func (g *Generator) Question(p corpus.Passage) string {
 	return strings.Join(words, " ") + "?"
 }
 
-// Collection returns n passages and some questions about them.
+// Collection returns n passages and this number of questions about random ones of them.
 func (g *Generator) Collection(n, questions int) ([]corpus.Passage, []string) {
 	passages := make([]corpus.Passage, n)
 	for i := range passages {

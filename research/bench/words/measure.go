@@ -46,7 +46,8 @@ type Figures struct {
 	P99       float64 `json:"p99_us"` // microseconds, over all rounds
 }
 
-// Measure indexes passages and asks questions.
+// Measure indexes passages and asks questions, and returns the figures; the first round of questions does not count.
+// It fails without passages or questions, and if ctx ends.
 func Measure(ctx context.Context, passages []corpus.Passage, questions []string, o Trial) (Figures, error) {
 	if len(passages) == 0 || len(questions) == 0 {
 		return Figures{}, fmt.Errorf(
@@ -79,7 +80,8 @@ func Measure(ctx context.Context, passages []corpus.Passage, questions []string,
 	return r, nil
 }
 
-// Build indexes passages into a file, which is unlinked as soon as it is open. The caller closes the index.
+// Build indexes passages into a file, which is unlinked as soon as it is open, and returns the index with the figures
+// of building. The caller closes the index.
 func Build(ctx context.Context, passages []corpus.Passage, o Trial) (x *bm25.Index, r Figures, err error) {
 	folder, err := os.MkdirTemp(o.Folder, "conclave-bench-*")
 	if err != nil {
@@ -115,7 +117,8 @@ func Build(ctx context.Context, passages []corpus.Passage, o Trial) (x *bm25.Ind
 	return x, r, nil
 }
 
-// Ask asks every question once, and returns their hits and the seconds of each.
+// Ask asks every question once, for k hits, and returns their hits and the seconds of each, in order. It stops at the
+// first error.
 func Ask(
 	ctx context.Context,
 	x *bm25.Index,
@@ -148,7 +151,8 @@ indexed in %.2f s: %.0f passages/s, %.0f bytes a passage
 	return err
 }
 
-// Median returns the median of values; NaN if there are none.
+// Median returns the median of values, of an even number the upper one of both in the middle; NaN if there are none.
+// values stay as they are.
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if len(sorted) == 0 {

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/internal/questions"
 )
 
-// ReadPassages returns all passages of the inputs.
+// ReadPassages returns all passages of the inputs, in their order. It stops at the first passage that cannot be read.
 func ReadPassages(inputs []corpus.Input) (passages []corpus.Passage, err error) {
 	series, err := corpus.OpenSeries(inputs)
 	if err != nil {
@@ -27,7 +27,7 @@ func ReadPassages(inputs []corpus.Input) (passages []corpus.Passage, err error) 
 	}
 }
 
-// ReadQuestions returns the texts of the questions in files.
+// ReadQuestions returns the texts of the questions in files, in their order.
 func ReadQuestions(paths []string) (texts []string, err error) {
 	for _, path := range paths {
 		set, err := questions.Read(questions.QuestionFile{Path: path})

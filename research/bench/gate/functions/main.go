@@ -37,6 +37,7 @@ type function struct {
 	key              uint64 // of a shuffle that stays the same
 }
 
+// main makes passages and questions of functions by its arguments (run), and exits with status 1 on an error.
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -44,8 +45,9 @@ func main() {
 	}
 }
 
-// run writes passages and questions made of the functions in folders: args is the file of passages, the file of
-// questions and the folders.
+// run writes passages and questions made of the functions with comments in folders of Go code: args is the file of
+// passages, the file of questions and one folder or more. Equal questions or functions count once, tests and vendored
+// code not at all. It replaces the files.
 func run(args []string) error {
 	if len(args) < 3 {
 		return fmt.Errorf("usage: functions PASSAGES QUESTIONS FOLDER [FOLDER …]")
@@ -102,8 +104,8 @@ func run(args []string) error {
 	return os.WriteFile(args[1], asked.Bytes(), 0o644)
 }
 
-// functionsOf returns the functions of a file that have a comment which asks for them; a file that cannot be read as
-// Go has none.
+// functionsOf returns the functions of a Go file that have a comment of a usable length as their question; nil if the
+// file cannot be parsed.
 func functionsOf(path string) (found []function) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, nil, parser.ParseComments)
