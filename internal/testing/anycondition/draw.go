@@ -11,8 +11,9 @@ import (
 	"example.org/conclave/internal/conditions"
 )
 
-// Metadata draws the metadata of a passage: numbers, words, days and moments, booleans,
-// values of the wrong kind, texts that look like others, and fields that are absent.
+// Metadata draws the metadata of a passage for the fields that Condition asks about: numbers, words, days and
+// moments, booleans, values of the wrong kind, texts that look like others, and one too long to be compared. Each
+// field is absent at times.
 func Metadata(rng *rand.Rand) map[string]any {
 	m := map[string]any{}
 	may := func(p float64) bool { return rng.Float64() < p }
@@ -86,8 +87,8 @@ func drawMoment(rng *rand.Rand) string {
 	return t.In(time.FixedZone("", 3600*(rng.IntN(5)-2))).Format(time.RFC3339Nano)
 }
 
-// Condition returns a random condition that is valid in form, nested at most 3 levels deep. It may compare a field with
-// a value of another kind than the field's.
+// Condition returns a random condition that is valid in form, nested at most 3 levels deep. It may name a field that
+// no passage has, or compare a field with a value of another kind than the field's.
 func Condition(rng *rand.Rand) conditions.Condition { return drawCondition(rng, 3) }
 
 // drawCondition returns a random condition that nests at most depth levels deep; with depth 0 it is a comparison or

@@ -10,7 +10,8 @@ import (
 	"example.org/conclave/internal/conditions"
 )
 
-// Meets reports whether a passage meets a condition, as the guide has it.
+// Meets reports whether a passage with these tags and this metadata meets c, by the rules of the guide. Tests compare
+// it with the product's own filters, so it shares no code with them.
 func Meets(c conditions.Condition, tags []string, metadata map[string]any) bool {
 	inner := func(c conditions.Condition) bool { return Meets(c, tags, metadata) }
 	for _, tag := range c.TagsAll {
@@ -71,8 +72,8 @@ func kindOf(o conditions.Value) string {
 	return "word"
 }
 
-// periodOf returns the first and the last moment that a text names: those of a day for a date, one moment for a time
-// with a zone. ok is false for other texts.
+// periodOf returns the first and the last moment that a text names: those of a day (2024-05-01, in UTC) for a date,
+// the same moment twice for a time in RFC 3339. ok is false for other texts.
 func periodOf(s string) (first, last time.Time, ok bool) {
 	if aDay.MatchString(s) {
 		t, err := time.ParseInLocation("2006-01-02", s, time.UTC)
@@ -82,8 +83,9 @@ func periodOf(s string) (first, last time.Time, ok bool) {
 	return t, t, err == nil && strings.Contains(s, "T")
 }
 
-// compareValues compares a value of a passage with one of a condition; ok is false where they cannot be
-// compared. Within a day, a moment is equal to it.
+// compareValues compares a value of a passage with one of a condition: n is -1, 0 or 1 as v is before, equal to or
+// after o. A moment within a day equals that day; unequal booleans give 1. ok is false where the two cannot be
+// compared: kinds that differ, or a text of more than 1024 bytes.
 func compareValues(v any, o conditions.Value) (n int, ok bool) {
 	text, isText := v.(string)
 	if isText && len(text) > 1024 {
@@ -143,8 +145,8 @@ func isEqual(v any, o conditions.Value) bool {
 	return ok && n == 0
 }
 
-// isWithin tells whether the order of a passage's value to a condition's (-1, 0, 1) meets is; false if they do not
-// compare.
+// isWithin calls is with the order of a passage's value to a condition's (-1, 0 or 1) and returns its result; false
+// if the two cannot be compared.
 func isWithin(v any, o conditions.Value, is func(order int) bool) bool {
 	n, ok := compareValues(v, o)
 	return ok && is(n)

@@ -17,10 +17,10 @@ const (
 	notAllowed = 126
 )
 
-// Apart runs the tests of this process in a network namespace of its own, which has
-// nothing but loopback, where the system allows that: the nodes are then out of reach
-// for all other programs, and their ports are free. Elsewhere, and where OpenSearch is yet
-// to be fetched, it runs the tests as they are. Its result is the exit status.
+// Apart runs the tests of this process and returns the exit status. Where the system allows it, it runs them in a
+// second process in a network namespace of its own, which has nothing but loopback: no other program reaches the
+// nodes, and their ports are free. Otherwise, and before OpenSearch has been fetched, which needs the network, it
+// runs them here.
 func Apart(m *testing.M) int {
 	if os.Getenv(apart) != "" {
 		if raiseLoopback() != nil {

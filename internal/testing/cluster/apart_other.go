@@ -4,5 +4,5 @@ package cluster
 
 import "testing"
 
-// Apart runs the tests of this process, in the network that all programs share.
+// Apart runs the tests of this process, in the network that all programs share, and returns the exit status.
 func Apart(m *testing.M) int { return m.Run() }

@@ -44,9 +44,9 @@ type node struct {
 	gone            chan struct{} // closed when the process is gone
 }
 
-// Launch starts a cluster with its data in a folder of its own below folder, and waits
-// until the nodes have found each other. The nodes end with this process, however it
-// ends, and their data are then removed.
+// Launch starts a cluster of so many nodes with its data in a new folder below folder, and waits until the nodes have
+// found each other. It first fetches OpenSearch if need be. The nodes end with this process, however it ends, and
+// their data are then removed; Close does so earlier. After an error nothing is left running.
 func Launch(ctx context.Context, folder string, nodes int) (_ *Cluster, err error) {
 	installed, err := install(ctx)
 	if err != nil {
@@ -82,8 +82,8 @@ func Launch(ctx context.Context, folder string, nodes int) (_ *Cluster, err erro
 	return c, c.Ready(ctx)
 }
 
-// startGuard starts a process that waits for the end of this one, then kills the nodes whose
-// process ids are in a folder, and removes it. It works when this process is killed and
+// startGuard starts a process that waits until the returned closer is closed or this process ends, then kills the
+// nodes whose process ids are in files *.pid in folder, and removes folder. It works when this process is killed and
 // when a node is stopped, on every system.
 func startGuard(folder string) (io.Closer, error) {
 	cmd := exec.Command(
@@ -100,7 +100,7 @@ func startGuard(folder string) (io.Closer, error) {
 	return in, cmd.Start()
 }
 
-// Close ends the nodes and removes their data.
+// Close kills the nodes, waits until their processes are gone, and has their data removed. It may be called again.
 func (c *Cluster) Close() {
 	_ = c.guard.Close()
 	for _, n := range c.nodes {
@@ -111,8 +111,9 @@ func (c *Cluster) Close() {
 	}
 }
 
-// freePorts returns ports that nobody listens on, outside the range that systems
-// draw from, so that a node that is away keeps its ports.
+// freePorts returns n ports of loopback that no program listens on. They are between 20000 and 32000, below the range
+// from which systems draw ports, so that a node that is down keeps its ports. It fails if there are fewer; another
+// program may still take one before it is used.
 func freePorts(n int) (found []int, err error) {
 	for port := 20_000 + os.Getpid()*7%10_000; port < 32_000; port++ {
 		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
@@ -128,7 +129,8 @@ func freePorts(n int) (found []int, err error) {
 	return nil, fmt.Errorf("fewer than %d free ports below 32000 on loopback", n)
 }
 
-// Address returns an index of the cluster as configurations name a store.
+// Address returns the address of an index of the cluster as configurations name a store:
+// opensearch+http://HOST:PORT,…/INDEX.
 func (c *Cluster) Address(index string) string {
 	hosts := make([]string, len(c.URLs))
 	for i, node := range c.URLs {
@@ -137,10 +139,11 @@ func (c *Cluster) Address(index string) string {
 	return "opensearch+http://" + strings.Join(hosts, ",") + "/" + url.PathEscape(index)
 }
 
-// Snapshots returns the folder in which every node takes repositories of snapshots of the type fs.
+// Snapshots returns the folder below which every node accepts snapshot repositories of the type fs (path.repo).
 func (c *Cluster) Snapshots() string { return filepath.Join(c.folder, "snapshots") }
 
-// startNode starts the process of a node.
+// startNode starts the process of node i, with a file of its process id for the guard and its output appended to its
+// log. It does not wait until the node answers.
 func (c *Cluster) startNode(i int) error {
 	n := c.nodes[i]
 	name := "node-" + strconv.Itoa(i)
@@ -185,28 +188,28 @@ func (c *Cluster) startNode(i int) error {
 	return os.WriteFile(record, []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644)
 }
 
+// logPath returns the path of the log of node i.
 func (c *Cluster) logPath(i int) string {
 	return filepath.Join(c.folder, "node-"+strconv.Itoa(i)+".log")
 }
 
-// Kill kills a node (SIGKILL) and waits until it is gone.
+// Kill kills node i (SIGKILL) and waits until its process is gone.
 func (c *Cluster) Kill(i int) error {
 	err := c.nodes[i].process.Process.Kill()
 	<-c.nodes[i].gone
 	return err
 }
 
-// Stop stops a node (SIGSTOP): its connections stay open, and nothing answers.
+// Stop stops node i (SIGSTOP): its connections stay open, and nothing answers. Continue or Mend ends that.
 func (c *Cluster) Stop(i int) error { return c.nodes[i].process.Process.Signal(syscall.SIGSTOP) }
 
-// Continue lets a stopped node go on.
+// Continue lets the stopped node i go on (SIGCONT).
 func (c *Cluster) Continue(i int) error { return c.nodes[i].process.Process.Signal(syscall.SIGCONT) }
 
-// Restart starts a node that was killed, with its data. It does not wait for it.
+// Restart starts node i, which was killed, with its data. It does not wait until the node answers.
 func (c *Cluster) Restart(i int) error { return c.startNode(i) }
 
-// Mend starts every node that is away and lets every stopped one go on, and waits until
-// the cluster is ready.
+// Mend starts every killed node and lets every stopped one go on, and waits until the cluster is ready.
 func (c *Cluster) Mend(ctx context.Context) error {
 	for i, n := range c.nodes {
 		select {
@@ -223,8 +226,9 @@ func (c *Cluster) Mend(ctx context.Context) error {
 	return c.Ready(ctx)
 }
 
-// Ready waits until every node says that all nodes are there and every copy of every
-// shard is assigned.
+// Ready waits until every node reports that all nodes have joined and every copy of every shard is assigned. It
+// returns an error with the end of a node's log if a node has ended, or ctx ends, or that takes more than two
+// minutes.
 func (c *Cluster) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()

@@ -27,8 +27,10 @@ const (
 // time is made and ended by them, and no index is refreshed.
 var reading = regexp.MustCompile(`/_(mget|msearch|search|search/point_in_time|termvectors)$`)
 
-// Guarded returns a real node behind TLS, users and API keys: its address, and the file of its
-// certificate. Its refusals repeat what they were sent, as careless proxies do.
+// Guarded returns the address of a server that passes requests on to the first node of c over TLS, and the file of
+// the server's certificate. It answers 401 without the password or an API key of this package, and 403 if a user or
+// key that may only read writes. These errors repeat the credentials that were sent, as careless proxies do. The
+// server ends with the test.
 func Guarded(tb testing.TB, c *Cluster) (address, certificate string) {
 	tb.Helper()
 	to, err := url.Parse(c.URLs[0])
@@ -62,7 +64,8 @@ func Guarded(tb testing.TB, c *Cluster) (address, certificate string) {
 	return server.URL, certificate
 }
 
-// SecretIn returns a piece of a text with a secret of Guarded, or with one that is like it.
+// SecretIn looks in a text for a password or key of Guarded, plain or in base64. It returns the first one with up to
+// 300 bytes before it, and whether there is one.
 func SecretIn(text string) (piece string, found bool) {
 	for _, secret := range []string{"sesame", "c2VzYW1l", "OnNlc2FtZ", "6c2VzYW1l"} { // in base64, behind any user
 		if at := strings.Index(text, secret); at >= 0 {

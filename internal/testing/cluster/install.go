@@ -25,14 +25,15 @@ var pinned embed.FS
 // installation is the folder with all that a node runs.
 type installation string
 
-// Install fetches OpenSearch and a Java runtime into the cache folder, once, with Maven
-// and pip.
+// Install fetches OpenSearch and a Java runtime into the cache folder with Maven and pip. It does nothing if they are
+// there.
 func Install(ctx context.Context) error {
 	_, err := install(ctx)
 	return err
 }
 
-// installationFolder returns where the installation is, or will be, and whether it is there.
+// installationFolder returns the folder of the cache for the pinned versions, and whether a complete installation is
+// there.
 func installationFolder() (folder string, there bool, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {
@@ -99,7 +100,9 @@ func install(ctx context.Context) (installation, error) {
 	return installation(folder), os.WriteFile(filepath.Join(folder, mark), nil, 0o644)
 }
 
-// fillFolder makes an installation in an empty folder.
+// fillFolder makes an installation in an empty folder: it fetches jars, a plugin and a Java runtime, verifies their
+// checksums, compiles the class that starts a node, and starts one node once to store its loaded classes. After an
+// error a part is left.
 func fillFolder(ctx context.Context, folder string) error {
 	if err := os.CopyFS(filepath.Join(folder, "pinned"), pinned); err != nil {
 		return err
@@ -158,7 +161,8 @@ func (i installation) classpath() string {
 // classFile returns the file of loaded classes.
 func (i installation) classFile() string { return filepath.Join(string(i), "node.aot") }
 
-// nodeArguments returns the command line of a node, whose folder home has a folder config.
+// nodeArguments returns the arguments for Java that run a node named name. Its data lie in home, which must have a
+// folder config. http and transport are its ports; settings are further ones of OpenSearch, KEY=VALUE.
 func (i installation) nodeArguments(home, name string, http, transport int, settings ...string) []string {
 	return append([]string{
 		"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ActiveProcessorCount=2",
@@ -172,7 +176,7 @@ func (i installation) nodeArguments(home, name string, http, transport int, sett
 	}, settings...)
 }
 
-// makeJar makes a jar of a folder.
+// makeJar writes the file jar with all files of folder. After an error a part of it may be left.
 func makeJar(jar, folder string) error {
 	file, err := os.Create(jar)
 	if err != nil {
@@ -182,7 +186,8 @@ func makeJar(jar, folder string) error {
 	return errors.Join(writer.AddFS(os.DirFS(folder)), writer.Close(), file.Close())
 }
 
-// verifyJars compares what was fetched with SHA256SUMS: the same files, with the same content.
+// verifyJars returns an error unless the folder jars has exactly the files that SHA256SUMS lists, with those
+// checksums.
 func verifyJars(jars string) error {
 	sums, err := pinned.ReadFile("SHA256SUMS")
 	if err != nil {
@@ -213,7 +218,8 @@ func verifyJars(jars string) error {
 	return nil
 }
 
-// unpackPlugin lays the jars of opensearch-knn beside the others.
+// unpackPlugin extracts the jars of the only zip in the folder jars, the plugin opensearch-knn, into that folder,
+// without their paths. It fails if there is not exactly one zip.
 func unpackPlugin(jars string) error {
 	plugins, err := filepath.Glob(filepath.Join(jars, "*.zip"))
 	if err != nil || len(plugins) != 1 {

@@ -17,10 +17,10 @@ var shared = struct {
 // without is the variable by which tests that need a cluster are left out.
 const without = "CONCLAVE_TEST_NO_CLUSTER"
 
-// Start returns a cluster with so many nodes, all there and every shard assigned. The tests
-// of one process share it, one after another and with the same number of nodes, and
-// each uses indexes of its own. Where it cannot be had the test fails and says what to
-// install, unless CONCLAVE_TEST_NO_CLUSTER is set: then it is skipped.
+// Start returns the cluster of this process, with every node up and every shard assigned; the first call launches it.
+// Tests of one process share it one after another, all with the same number of nodes, and each uses its own indexes.
+// If it cannot be launched, the test fails and says what to install. With -short, or if CONCLAVE_TEST_NO_CLUSTER is
+// set, the test is skipped.
 func Start(tb testing.TB, nodes int) *Cluster {
 	tb.Helper()
 	if testing.Short() {
@@ -50,8 +50,8 @@ func Start(tb testing.TB, nodes int) *Cluster {
 	return shared.cluster
 }
 
-// End ends the cluster of this process, which otherwise ends with it. It is for the
-// TestMain of packages that look for goroutines that are left.
+// End ends the cluster that Start launched, if any; without End it ends with the process. It is for the TestMain of
+// packages that check for leaked goroutines.
 func End() {
 	shared.Lock()
 	defer shared.Unlock()
@@ -61,7 +61,8 @@ func End() {
 	}
 }
 
-// Rounds returns how often a test of failures kills something: CONCLAVE_TEST_ROUNDS, else few.
+// Rounds returns how often a test of failures kills something: the number in CONCLAVE_TEST_ROUNDS, or few if that is
+// not set. The test fails if it is not a number.
 func Rounds(tb testing.TB, few int) int {
 	tb.Helper()
 	text := os.Getenv("CONCLAVE_TEST_ROUNDS")

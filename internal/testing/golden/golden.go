@@ -21,9 +21,8 @@ import (
 // material is looked for.
 const envShared = "CONCLAVE_SHARED"
 
-// Path returns the path of a file or folder of the reference material, for
-// instance Path(t, "golden/bm25/scifact.run.jsonl.gz"), and skips the test
-// when it is not there.
+// Path returns the path of a file or folder of the reference material, for instance Path(t,
+// "golden/bm25/scifact.run.jsonl.gz"). It skips the test if that does not exist.
 func Path(tb testing.TB, name string) string {
 	tb.Helper()
 	root := os.Getenv(envShared)
@@ -37,7 +36,8 @@ func Path(tb testing.TB, name string) string {
 	return path
 }
 
-// Lines decodes each line of a gzip-compressed JSON Lines file into a T.
+// Lines decodes each line of a gzip-compressed JSON Lines file of the reference material (Path) into a T, without
+// empty lines. The test is skipped if there is no such file, and fails if a line cannot be decoded.
 func Lines[T any](tb testing.TB, name string) []T {
 	tb.Helper()
 	file, err := os.Open(Path(tb, name))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Flaky returns another address of a server, where the first connection breaks, and
-// every other one from then on. connections counts them.
+// Flaky returns the address of a proxy for the server at url that closes the first, third, fifth … connection at once
+// and passes the others on, and a counter of all connections. The proxy ends with the test.
 func Flaky(tb testing.TB, url string) (address string, connections *atomic.Int32) {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -30,7 +30,8 @@ var packageLock []byte
 // installing is how long an installation may take: a gigabyte, in many files.
 const installing = 30 * time.Minute
 
-// Python returns an interpreter with everything of requirements.lock.
+// Python returns the path of a Python interpreter with all packages of requirements.lock, which the first call
+// installs into the cache. With -short the test is skipped; if the installation fails, the test fails.
 func Python(tb testing.TB) (interpreter string) {
 	tb.Helper()
 	folder := installedFolder(tb, "clients-python", requirementsLock, func(ctx context.Context, folder string) error {
@@ -46,14 +47,16 @@ func Python(tb testing.TB) (interpreter string) {
 	return filepath.Join(folder, "bin", "python")
 }
 
-// pipInstall returns the arguments with which an interpreter installs what is pinned.
+// pipInstall returns the arguments with which a Python interpreter installs packages by their pinned hashes; more are
+// further arguments, such as -r and the lock file.
 func pipInstall(more ...string) (args []string) {
 	return append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes",
 		"--no-deps", "--only-binary=:all:"}, more...)
 }
 
-// Node returns the interpreter that requirements.lock pins, and the node_modules of
-// package-lock.json. Run lets scripts require them, whichever folder the scripts lie in.
+// Node returns the path of the Node interpreter that requirements.lock pins, and the folder node_modules with the
+// packages of package-lock.json. The first call installs both into the cache. Run lets scripts require these packages
+// from any folder.
 func Node(tb testing.TB) (interpreter, modules string) {
 	tb.Helper()
 	interpreter = nodePath(tb)
@@ -62,7 +65,7 @@ func Node(tb testing.TB) (interpreter, modules string) {
 	})
 }
 
-// nodePath returns the interpreter that requirements.lock pins.
+// nodePath returns the path of the Node interpreter that requirements.lock pins, installed with Python's packages.
 func nodePath(tb testing.TB) (interpreter string) {
 	tb.Helper()
 	python := Python(tb)
@@ -75,7 +78,9 @@ func nodePath(tb testing.TB) (interpreter string) {
 	return filepath.Clean(found[0])
 }
 
-// nodeModules returns the node_modules of files, package.json and package-lock.json among them, by their paths.
+// nodeModules returns the folder node_modules that npm installs from files, whose keys are relative paths;
+// package.json and package-lock.json must be among them. name begins the name of the cache's folder, into which the
+// first call installs it.
 func nodeModules(tb testing.TB, name, interpreter string, files map[string][]byte) (modules string) {
 	tb.Helper()
 	key := []byte(interpreter)
@@ -96,8 +101,9 @@ func nodeModules(tb testing.TB, name, interpreter string, files map[string][]byt
 	return filepath.Join(folder, "node_modules")
 }
 
-// installedFolder returns the folder of the cache for this content, which install fills unless
-// it has been filled before.
+// installedFolder returns the folder name-HASH of the cache, where HASH is of content. If it is not complete there,
+// it empties the folder and calls install to fill it, in one process at a time. With -short the test is skipped; if
+// install fails, the test fails.
 func installedFolder(
 	tb testing.TB,
 	name string,
@@ -145,7 +151,8 @@ func installedFolder(
 	return folder
 }
 
-// run runs a command to its end.
+// run runs a command in folder, with env (KEY=value) added to this process's environment, and waits for it. The error
+// has the command's output.
 func run(ctx context.Context, folder string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), env...)

@@ -20,7 +20,8 @@ type Model struct {
 	asked  []string // the last message of each request
 }
 
-// NewModel returns a model's server, which serves until the test ends.
+// NewModel returns a server with OpenAI's chat interface, which runs until the test ends. Call Serve or Say before
+// the first question; GET /v1/models works without.
 func NewModel(tb testing.TB) *Model {
 	tb.Helper()
 	m := &Model{}
@@ -53,7 +54,8 @@ func NewModel(tb testing.TB) *Model {
 	return m
 }
 
-// Serve lets a function answer from now on.
+// Serve has script answer all further questions, and forgets what Asked returned. script can read the body of the
+// request.
 func (m *Model) Serve(script http.HandlerFunc) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,7 +63,8 @@ func (m *Model) Serve(script http.HandlerFunc) {
 	m.asked = nil
 }
 
-// Say lets it answer with these pieces from now on, one after the other.
+// Say has all further questions answered with these pieces, streamed one after the other, and forgets what Asked
+// returned.
 func (m *Model) Say(pieces ...string) {
 	m.Serve(func(w http.ResponseWriter, _ *http.Request) {
 		for _, piece := range pieces {
@@ -72,14 +75,15 @@ func (m *Model) Say(pieces ...string) {
 	})
 }
 
-// Asked returns the last message of each request since Serve or Say.
+// Asked returns the last message of each request since the last Serve or Say, in the order of the requests.
 func (m *Model) Asked() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]string(nil), m.asked...)
 }
 
-// WritePiece writes a piece of a streamed answer; finish is why it ends, "" where it goes on.
+// WritePiece writes one event of a streamed answer and flushes it. finish is the reason why the answer ends, such as
+// "stop"; "" if it goes on.
 func WritePiece(w http.ResponseWriter, text, finish string) {
 	var ended *string
 	if finish != "" {

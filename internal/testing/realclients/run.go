@@ -23,9 +23,9 @@ type Command struct {
 	Env         []string // KEY=value, beside the environment of the test
 }
 
-// Run runs a client to its end, which has to be a good one, and returns what it
-// printed. Interpreters of this package find what was installed for them. The
-// environment has no variable that configures conclave.
+// Run runs a client to its end and returns its standard output. The test fails, with all output, if the client's exit
+// status is not 0 or it takes more than ten minutes. The client has the environment of the test without variables
+// that begin with CONCLAVE_ or PYTHON; Node finds the packages of this package.
 func Run(tb testing.TB, c Command) (printed string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), running)

@@ -46,13 +46,13 @@ const threePassages = `{"id":"rice","title":"Rice","text":"Cooked rice keeps for
 {"id":"foxes","title":"Foxes","text":"A fox asked the moon to come down from the sky.","tags":["tales"]}
 `
 
-// Enough returns the three passages and some of the demo's policies, with which together a question
-// has a confidence.
+// Enough returns JSON Lines of 23 passages, the usual three and twenty of the demo's policies: enough for a search to
+// have a confidence.
 func Enough(tb testing.TB) (passages string) {
 	return threePassages + strings.Join(strings.SplitAfter(Demo(tb, "policy"), "\n")[:20], "")
 }
 
-// Demo returns the passages of the demo's domains; of all where none is named.
+// Demo returns the passages of the demo's domains as JSON Lines; of all domains if none is named.
 func Demo(tb testing.TB, domains ...string) (passages string) {
 	tb.Helper()
 	if len(domains) == 0 {
@@ -69,7 +69,7 @@ func Demo(tb testing.TB, domains ...string) (passages string) {
 	return all.String()
 }
 
-// DemoDocuments returns the passages of the demo's documents, as the program reads and cuts them.
+// DemoDocuments returns the passages of the demo's documents as JSON Lines, by running conclave read on them.
 func DemoDocuments(tb testing.TB) (passages string) {
 	tb.Helper()
 	read := exec.CommandContext(tb.Context(), "go", "run", "./cmd/conclave", "read", "--json", "shipped/demo/documents")
@@ -81,9 +81,9 @@ func DemoDocuments(tb testing.TB) (passages string) {
 	return string(out)
 }
 
-// Server serves a new collection until the test ends, and returns the address of
-// that server, as in http://127.0.0.1:40123. The collection takes passages. A process
-// has one server at a time, since it can load ONNX Runtime once.
+// Server makes a collection as o says and serves it until the test ends. It returns the server's address, as in
+// http://127.0.0.1:40123. The server accepts writes. A process may have one such server at a time, since it can load
+// ONNX Runtime only once.
 func Server(tb testing.TB, o ServerOptions) (url string) {
 	tb.Helper()
 	config := configuration(tb, o)
@@ -114,7 +114,8 @@ func Server(tb testing.TB, o ServerOptions) (url string) {
 	return "http://" + s.Addr().String()
 }
 
-// Marker changes a configuration: it adds a tiny reader, called marker.
+// Marker returns a change of a configuration, for ServerOptions.Change, that writes a tiny reader called marker and
+// uses it.
 func Marker(tb testing.TB) func(*configs.Config) {
 	return func(c *configs.Config) {
 		if _, err := tiny.Write(filepath.Join(c.Bundles, "marker"),
@@ -125,7 +126,8 @@ func Marker(tb testing.TB) func(*configs.Config) {
 	}
 }
 
-// Judge changes a configuration: it adds a tiny reranker, called judge.
+// Judge returns a change of a configuration, for ServerOptions.Change, that writes a tiny reranker called judge and
+// uses it.
 func Judge(tb testing.TB) func(*configs.Config) {
 	return func(c *configs.Config) {
 		if _, err := tiny.Write(filepath.Join(c.Bundles, "judge"),
@@ -136,7 +138,8 @@ func Judge(tb testing.TB) func(*configs.Config) {
 	}
 }
 
-// configuration returns the configuration of a collection with a base encoder and late interaction.
+// configuration returns the configuration of a server for a new collection with two experts, base and late: the
+// shipped ones if o.Real is set, otherwise tiny ones, which it writes. It does not make the collection.
 func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -166,7 +169,8 @@ func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	return config
 }
 
-// buildCollection makes the collection as conclave index does.
+// buildCollection makes the collection at config.Collection from passages, which are JSON Lines, as conclave index
+// does.
 func buildCollection(tb testing.TB, config configs.Config, passages string) {
 	tb.Helper()
 	loaded, err := experts.Open(config, slog.New(slog.DiscardHandler), []string{"base", "late"})

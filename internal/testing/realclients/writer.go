@@ -45,8 +45,8 @@ type WriterEvent struct {
 	Why    string // it failed
 }
 
-// NewWriter starts a model's server, which serves until the test ends. It takes some 200 MB, and is
-// installed with 200 MB of packages.
+// NewWriter starts a model's server, which runs until the test ends. It takes some 200 MB of memory; the first call
+// installs 200 MB of packages. On platforms without a build of llama.cpp the test is skipped.
 func NewWriter(tb testing.TB) *Writer {
 	tb.Helper()
 	switch platform := runtime.GOOS + "/" + runtime.GOARCH; platform {
@@ -106,7 +106,8 @@ func NewWriter(tb testing.TB) *Writer {
 	return nil
 }
 
-// Await returns the next event with one of these names.
+// Await reads w.Events until there is one with one of these names, and returns it; earlier events are lost. The test
+// fails if the server or the test ends first.
 func (w *Writer) Await(tb testing.TB, names ...string) WriterEvent {
 	tb.Helper()
 	for {
@@ -124,7 +125,8 @@ func (w *Writer) Await(tb testing.TB, names ...string) WriterEvent {
 	}
 }
 
-// writerModelFile returns the model's file.
+// writerModelFile returns the path of the model's file, which the first call installs into the cache with its SHA-256
+// checked.
 func writerModelFile(tb testing.TB) string {
 	tb.Helper()
 	python := Python(tb)
@@ -145,7 +147,7 @@ func writerModelFile(tb testing.TB) string {
 	return filepath.Join(folder, writerModel)
 }
 
-// hasSum returns an error if a file has another SHA-256.
+// hasSum returns an error unless the file at path has the SHA-256 want, in hexadecimal.
 func hasSum(path, want string) (err error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -11,14 +11,14 @@ type Buffer struct {
 	b  bytes.Buffer
 }
 
-// Write implements io.Writer: it appends p, and never fails.
+// Write appends p to the buffer. It never fails.
 func (s *Buffer) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.Write(p)
 }
 
-// String returns what was written since the last Reset.
+// String returns what was written since the last Reset, or since the beginning.
 func (s *Buffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

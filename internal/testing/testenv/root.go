@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Root returns the module's folder: the nearest one above the test's own with a go.mod.
-// The paths in a binary need not tell it: -trimpath takes them out.
+// Root returns the module's folder: the nearest one with a go.mod, from the working directory upwards. The test fails
+// if there is none. Paths in the binary would not tell it, since -trimpath removes them.
 func Root(tb testing.TB) string {
 	tb.Helper()
 	folder, err := os.Getwd()

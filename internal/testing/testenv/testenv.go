@@ -10,19 +10,21 @@ import (
 	"example.org/conclave/internal/provision"
 )
 
-// Runtime returns the path of the ONNX Runtime library.
+// Runtime returns the path of the ONNX Runtime library in the cache. It skips the test if conclave setup has not
+// fetched it.
 func Runtime(tb testing.TB) string {
 	tb.Helper()
 	return require(tb, cache(tb).Library())
 }
 
-// Checkpoint returns the folder of the base encoder as published.
+// Checkpoint returns the folder in the cache of the base encoder as published. It skips the test if it is not there.
 func Checkpoint(tb testing.TB) string {
 	tb.Helper()
 	return require(tb, cache(tb).Checkpoint(provision.BaseCheckpoint))
 }
 
-// Base returns the folder of the base encoder's bundle in "fp32" or "int8".
+// Base returns the folder in the cache of the base encoder's bundle in a precision, "fp32" or "int8". It skips the
+// test if it is not there.
 func Base(tb testing.TB, precision string) string {
 	tb.Helper()
 	name := "base"
@@ -32,7 +34,7 @@ func Base(tb testing.TB, precision string) string {
 	return require(tb, cache(tb).Bundle(name))
 }
 
-// cache returns the cache of fetched files; it ends the test where there is no home folder.
+// cache returns the cache of fetched files. The test fails if there is no home folder.
 func cache(tb testing.TB) provision.Cache {
 	tb.Helper()
 	c, err := provision.DefaultCache()

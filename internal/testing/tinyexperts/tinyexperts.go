@@ -13,7 +13,8 @@ import (
 	"example.org/conclave/shipped"
 )
 
-// Golden returns the path of something in training/golden: a base and deltas.
+// Golden returns the path of a file or folder in training/golden: the checkpoint "base", and deltas such as "tied"
+// and "two". The test fails if it does not exist.
 func Golden(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(testenv.Root(t), "training", "golden", name)
@@ -23,7 +24,7 @@ func Golden(t *testing.T, name string) string {
 	return path
 }
 
-// Calibrate copies a delta of training/golden into folder, and calibrates it.
+// Calibrate copies the delta in the folder from to folder, and writes a fixed calibration into the copy.
 func Calibrate(t *testing.T, from, folder string) {
 	t.Helper()
 	if err := os.CopyFS(folder, os.DirFS(from)); err != nil {
@@ -38,8 +39,8 @@ func Calibrate(t *testing.T, from, folder string) {
 	}
 }
 
-// Made returns a cache that holds a base encoder and merged experts, tiny
-// ones, and the deltas they were made from.
+// Made returns a cache in a temporary folder that holds a tiny base encoder and the experts merged from it and
+// deltas, and those deltas.
 func Made(t *testing.T) (cache provision.Cache, deltas []*convert.Delta) {
 	t.Helper()
 	cache = provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}

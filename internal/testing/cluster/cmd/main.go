@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/testing/cluster"
 )
 
+// main starts a cluster and prints its address, until it is interrupted. With -install it only fetches OpenSearch.
 func main() {
 	only := flag.Bool("install", false, "only fetch what a cluster consists of")
 	nodes := flag.Int("nodes", 3, "how many nodes")
@@ -28,8 +29,8 @@ func main() {
 	}
 }
 
-// start starts a cluster, writes the address of index to to, and stops the cluster when ctx ends. only: it just
-// installs OpenSearch.
+// start starts a cluster, writes the address of index to to, and stops the cluster when ctx ends. If only is set, it
+// just fetches OpenSearch.
 func start(ctx context.Context, only bool, nodes int, index string, to io.Writer) error {
 	if only {
 		return cluster.Install(ctx)
