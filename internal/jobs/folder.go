@@ -50,16 +50,18 @@ func OpenFolder(d disk.Disk, dir string, log *slog.Logger) (*Folder, error) {
 // operator has to remove the files.
 func (f *Folder) Damaged() []string { return f.damaged }
 
-// Read implements Register: it returns the jobs as they are now. The caller must not change them.
+// Read returns a copy of the list of jobs as they are now. It never fails. The results and other pointers in it are
+// shared, and must not be changed.
 func (f *Folder) Read(context.Context) (*Ledger, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.ledger.copyLedger(), nil
 }
 
-// Change implements Register. If the disk does not take the record of a new job, the change is refused. If it does not
-// take that of another job, the change holds in memory, the error is an *UnwrittenError, and the record is written
-// again with the next change: a full disk keeps no job from ending.
+// Change calls change with a copy of the jobs, and writes the records that it changed to disk. If change fails, or
+// the record of a new job cannot be written, nothing changes and the error is returned. If another record cannot be
+// written, the change holds in memory, the error is an *UnwrittenError, and the next Change writes the record again:
+// a full disk keeps no job from ending.
 func (f *Folder) Change(_ context.Context, change func(*Ledger) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,8 +113,8 @@ func sameRecord(a, b *Record) bool {
 // errWorking is the error of Hold if another queue of this process works on the jobs.
 var errWorking = errors.New("another process works on the jobs already")
 
-// Hold calls work and returns its error. It returns errWorking, without calling work, if another queue of this process
-// holds the same Folder. Other processes need no lock here: only one can write to the folder.
+// Hold calls work and returns its error. It returns errWorking at once, without calling work, if another queue of
+// this process holds the same Folder. Other processes need no lock here: only one can write to the folder.
 func (f *Folder) Hold(ctx context.Context, work func(context.Context) error) error {
 	if !f.working.TryLock() {
 		return errWorking
@@ -121,6 +123,6 @@ func (f *Folder) Hold(ctx context.Context, work func(context.Context) error) err
 	return work(ctx)
 }
 
-// Scratch implements Register: it returns a path in the folder where the job may leave a file or folder for its next
-// attempt.
+// Scratch returns the path ID.work in the folder, where the job id may leave a file or folder for its next attempt.
+// Nothing is created. What is there is removed when the job ends.
 func (f *Folder) Scratch(id string) string { return filepath.Join(f.dir, id+".work") }

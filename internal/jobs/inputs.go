@@ -39,9 +39,9 @@ func NewFolderInputs(dir, prefix string) *FolderInputs {
 	return &FolderInputs{dir: dir, prefix: prefix, arriving: map[string]bool{}}
 }
 
-// Keep implements Inputs: it stores what write writes in a file with a new name that begins with prefix, and calls
-// accept with that name once the file would survive a power cut. If write or accept fails, it removes the file and
-// returns the error.
+// Keep calls write with a new file whose name begins with prefix, and then accept with that name once the file would
+// survive a power cut. If write or accept fails, it removes the file and returns the error. prefix must begin with
+// the prefix of NewFolderInputs. Sweep leaves the file alone until Keep returns.
 func (f *FolderInputs) Keep(
 	_ context.Context,
 	prefix string,
@@ -77,7 +77,8 @@ func (f *FolderInputs) Keep(
 	return accept(name)
 }
 
-// createFile creates an empty file for an input and marks it as still arriving, so that Sweep does not remove it.
+// createFile creates an empty file named prefix, random digits and .zip, and marks it as still arriving, so that
+// Sweep does not remove it.
 func (f *FolderInputs) createFile(prefix string) (*os.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,8 +98,8 @@ func syncFolder(dir string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// Open implements Inputs: it opens a file and returns its size and a function that closes it. The error is
-// fs.ErrNotExist if it is gone.
+// Open opens an input, and returns it with its size in bytes and the function that closes it. The error is
+// fs.ErrNotExist if the input is gone. Folders in name are ignored.
 func (f *FolderInputs) Open(_ context.Context, name string) (io.ReaderAt, int64, func() error, error) {
 	file, err := os.Open(filepath.Join(f.dir, filepath.Base(name)))
 	if err != nil {
@@ -111,8 +112,9 @@ func (f *FolderInputs) Open(_ context.Context, name string) (io.ReaderAt, int64,
 	return file, info.Size(), file.Close, nil
 }
 
-// Sweep implements Inputs: it removes the files for which wanted returns false, except those that Keep is still
-// storing.
+// Sweep removes the inputs for which wanted returns false, except those that Keep is still storing. An input for
+// which wanted fails stays; the others are still looked at, and all errors are returned. A missing folder has no
+// inputs.
 func (f *FolderInputs) Sweep(ctx context.Context, wanted func(context.Context, string) (bool, error)) error {
 	left, err := os.ReadDir(f.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

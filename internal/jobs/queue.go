@@ -69,7 +69,8 @@ var (
 	errNotOurs   = errors.New("another server has it")
 )
 
-// NewQueue returns a queue of the jobs in a register. Run does them. A nil Logger discards what is logged.
+// NewQueue returns a queue of the jobs in a register. Call Run to have them done. It starts nothing, and a nil Logger
+// discards the log.
 func NewQueue(r Register, o QueueOptions) *Queue {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -79,9 +80,9 @@ func NewQueue(r Register, o QueueOptions) *Queue {
 	return q
 }
 
-// Submit adds a job to the register and returns it; from then on the job survives a restart. It returns a *Refusal if
-// the kind is unknown, the kind's Check refuses the request, a job for the same name has not ended, or too many wait
-// (checkRequest).
+// Submit adds a job to the register and returns it; from then on the job survives a restart, and Run is woken. It
+// returns a *Refusal if the kind is unknown, the kind's Check refuses the request, a job for the same name has not
+// ended, or too many wait (checkRequest). It waits at most ten seconds for the register.
 func (q *Queue) Submit(ctx context.Context, r Request) (job Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
@@ -128,7 +129,8 @@ func (q *Queue) Job(ctx context.Context, id string) (job Job, ok bool, err error
 	return all[at], true, nil
 }
 
-// Jobs returns all jobs of the register, the newest first, with the progress of the one that runs here.
+// Jobs returns all jobs of the register, the newest first, with the present progress of the one that this process
+// runs. It waits at most ten seconds for the register.
 func (q *Queue) Jobs(ctx context.Context) ([]Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
@@ -149,8 +151,9 @@ func (q *Queue) Jobs(ctx context.Context) ([]Job, error) {
 	return out, nil
 }
 
-// Cancel ends a queued job, or asks a running one to end, which it does a moment later. It returns the job as it was
-// then, and a *Refusal if there is no such job or it has ended.
+// Cancel ends a queued job, or asks a running one to end, which it does a moment later. It returns the job as it is
+// after that, still running in the second case, and a *Refusal if there is no such job or it has ended. If the
+// register cannot store it, that is logged, and after a restart the job begins again.
 func (q *Queue) Cancel(ctx context.Context, id string) (job Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()

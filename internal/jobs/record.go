@@ -43,7 +43,8 @@ func writeRecord(d disk.Disk, dir string, j *Record) error {
 	})
 }
 
-// encodeRecord returns the content of a job's file, without the progress.
+// encodeRecord returns the content of a job's file: a label with a checksum, and the job as JSON without its
+// progress.
 func encodeRecord(j *Record) ([]byte, error) {
 	record := *j
 	record.Progress = nil // as of now, and nobody asks a dead process for it
@@ -51,7 +52,8 @@ func encodeRecord(j *Record) ([]byte, error) {
 	return disk.Label("job", RecordFormat, append(data, '\n')), err
 }
 
-// makeFolder makes the folder of jobs durably. It does nothing if the folder exists.
+// makeFolder makes the folder of jobs durably. It does nothing if the folder exists, and fails if the folder above
+// does not.
 func makeFolder(d disk.Disk, dir string) error {
 	err := d.Mkdir(dir)
 	if errors.Is(err, fs.ErrExist) {
@@ -116,7 +118,8 @@ func readRecords(d disk.Disk, dir string) (jobs []*Record, next uint64, damaged 
 // damageError is the error of a record that cannot be understood.
 type damageError struct{ error }
 
-// readRecord reads a job's file. The error is a *damageError if the content cannot be that of the job with this id.
+// readRecord reads a job's file. The error is a *damageError if the content is damaged or not that of the job with
+// this id; other errors are those of reading.
 func readRecord(d disk.Disk, path, id string) (*Record, error) {
 	data, err := d.ReadFile(path)
 	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EISDIR) {

@@ -13,7 +13,8 @@ import (
 )
 
 // Run does the jobs, one after the other, until ctx is done. A job that runs then is queued again, for any server. If
-// another server works on the jobs, it waits and tries again.
+// another server works on the jobs, or the register cannot be reached, Run logs the second and tries again. It also
+// removes inputs that no open job reads.
 func (q *Queue) Run(ctx context.Context) {
 	again := time.NewTicker(q.look)
 	defer again.Stop()
@@ -58,8 +59,9 @@ func (q *Queue) sweepInputs(ctx context.Context) {
 	}
 }
 
-// workThrough does the open jobs until none is left. It returns an error, without doing any, if another server or queue
-// works on them.
+// workThrough does the open jobs until none is left. It returns an error, without doing any, if another server or
+// queue works on them, and ctx's error if that ends. It also stops at the first job that cannot be begun; runOldest
+// logs why.
 func (q *Queue) workThrough(ctx context.Context) error {
 	return q.register.Hold(ctx, func(ctx context.Context) error {
 		err := q.register.Change(ctx, func(l *Ledger) error { l.Worker = q.token; return nil })
@@ -73,8 +75,9 @@ func (q *Queue) workThrough(ctx context.Context) error {
 	})
 }
 
-// runOldest does the oldest open job. It returns false if there is none, ctx is done, another server has taken over, or
-// the register cannot be changed. The register must be held (Register.Hold).
+// runOldest does the oldest open job, or ends it if its cancellation was asked for. It returns false if there is
+// none, ctx is done, another server has taken over, or the register cannot be changed. A job that fails returns true.
+// The register must be held (Register.Hold).
 func (q *Queue) runOldest(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -119,8 +122,9 @@ func (q *Queue) runOldest(ctx context.Context) bool {
 	return true
 }
 
-// runJob does a job that this queue has begun, and writes down how it ended: done, failed, cancelled, or queued again
-// if ctx is done. It writes nothing if another server has begun the job again.
+// runJob does a job that this queue has begun, and stores how it ended: done, failed, cancelled, or queued again if
+// ctx is done. It blocks until the work has ended, logs beginning and end, and stores nothing if another server has
+// begun the job again.
 func (q *Queue) runJob(ctx context.Context, job Job) {
 	log := q.options.Logger.With("job", job.ID, "kind", job.Kind, "name", job.Name)
 	working, cancel := context.WithCancelCause(ctx)
@@ -185,8 +189,8 @@ func (q *Queue) noteRunning(id string, cancel context.CancelCauseFunc) {
 	q.progress = nil
 }
 
-// changeJob changes the record of a job that this queue does, and writes its progress with it. It returns errNotOurs if
-// the job is gone or another server works on the jobs.
+// changeJob stores a change of the record of a job that this queue does, with the job's present progress. It returns
+// errNotOurs if the job is gone or another server works on the jobs.
 func (q *Queue) changeJob(ctx context.Context, id string, change func(*Ledger, *Record)) error {
 	return q.register.Change(ctx, func(l *Ledger) error {
 		j := l.findRecord(id)
@@ -204,8 +208,9 @@ func (q *Queue) changeJob(ctx context.Context, id string, change func(*Ledger, *
 	})
 }
 
-// followJob writes a job's progress down every few seconds until ctx is done. It calls cancel with errCancelled if the
-// job was cancelled, and with errNotOurs if another server has taken over.
+// followJob stores a job's progress every q.look until ctx is done. It calls cancel with errCancelled if the job's
+// cancellation was asked for, and with errNotOurs if another server has taken over. Other errors of the register are
+// ignored.
 func (q *Queue) followJob(ctx context.Context, id string, cancel context.CancelCauseFunc) {
 	again := time.NewTicker(q.look)
 	defer again.Stop()
@@ -228,7 +233,8 @@ func (q *Queue) followJob(ctx context.Context, id string, cancel context.CancelC
 	}
 }
 
-// callHandler calls the Work function of the job's kind. A panic, or a fault in a mapped file, is an error of the job.
+// callHandler calls the Work function of the job's kind and returns its result. A panic, a fault in a mapped file, or
+// an unknown kind is returned as an error.
 func (q *Queue) callHandler(ctx context.Context, j Job) (result Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {

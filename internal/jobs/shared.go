@@ -15,8 +15,8 @@ type SharedRegister struct {
 	working  lease.Lease
 }
 
-// NewShared returns the register of jobs that several servers share, in a register of the store. working is the lease
-// of the server that does the jobs. It reads nothing yet.
+// NewShared returns the register of jobs that several servers share. register stores the list, working the lease of
+// the server that does the jobs; they must be two registers of the same store. It reads nothing yet.
 func NewShared(register, working lease.Register) *SharedRegister {
 	return &SharedRegister{
 		register: register,
@@ -24,7 +24,7 @@ func NewShared(register, working lease.Register) *SharedRegister {
 	}
 }
 
-// Read implements Register: it returns the jobs as they are in the store now. The caller must not change them.
+// Read returns the jobs as the store has them now; an empty list if none was ever stored.
 func (s *SharedRegister) Read(ctx context.Context) (*Ledger, error) {
 	l, _, err := s.readLedger(ctx)
 	return l, err
@@ -41,8 +41,8 @@ func (s *SharedRegister) readLedger(ctx context.Context) (l *Ledger, version str
 	return l, version, err
 }
 
-// Change implements Register: it calls change with the present jobs and stores the result durably. It calls change
-// again if another server was faster. It returns change's error, without storing anything.
+// Change calls change with the present jobs and stores the result durably. It calls change again if another server
+// changed the list meanwhile. If change fails, it returns that error and stores nothing.
 func (s *SharedRegister) Change(ctx context.Context, change func(*Ledger) error) error {
 	for {
 		l, version, err := s.readLedger(ctx)
@@ -62,11 +62,12 @@ func (s *SharedRegister) Change(ctx context.Context, change func(*Ledger) error)
 	}
 }
 
-// Hold implements Register: it calls work while this server alone works on the jobs, and returns its error. It returns
-// a *lease.HeldError, without calling work, if another server does.
+// Hold calls work while this server alone works on the jobs, and returns its error. It returns a *lease.HeldError,
+// without calling work, if another server does. If another one takes over, work's context ends with such an error as
+// its cause.
 func (s *SharedRegister) Hold(ctx context.Context, work func(context.Context) error) error {
 	return s.working.Hold(ctx, "a job", 0, work)
 }
 
-// Scratch implements Register: it returns "", since no folder can be reached by every server.
+// Scratch returns "": there is no folder that every server can reach.
 func (s *SharedRegister) Scratch(string) string { return "" }

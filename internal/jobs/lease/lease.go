@@ -27,8 +27,8 @@ const (
 	missing = 5               // signs of life, after which a lease is free
 )
 
-// Gone returns how long after a holder's last sign of life another process may take its lease. beat is the time between
-// two signs of life.
+// Gone returns how long after a holder's last sign of life another process may take its lease: five times beat, the
+// time between two signs of life.
 func Gone(beat time.Duration) time.Duration { return missing * beat }
 
 // Lease is a lock that one process at a time can hold, over a register that all of them reach. The holder changes the
@@ -51,8 +51,8 @@ type holder struct {
 	Place string    `json:"place,omitempty"`
 }
 
-// placeHere returns a text that only processes of the same boot and process id namespace share: their process ids can
-// be compared. It is "" on systems other than Linux.
+// placeHere returns a text that is equal for two processes only if they share a boot of the system and a process id
+// namespace, so that their process ids can be compared. It is "" on systems other than Linux.
 func placeHere() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, again := os.Readlink("/proc/self/ns/pid")
@@ -170,8 +170,8 @@ func (l Lease) writeHolder(ctx context.Context, by holder, version string) (now 
 	return l.Register.Write(ctx, data, version)
 }
 
-// renewHold writes a sign of life to the register. It returns a *HeldError with Lost set if another process has taken
-// the lease.
+// renewHold writes a sign of life to the register, trying again if the register was changed by an earlier one whose
+// answer was lost. It returns a *HeldError with Lost set if another process has taken the lease.
 func (h *heldLease) renewHold(ctx context.Context) error {
 	for {
 		h.us.Beat++
@@ -193,10 +193,10 @@ func (h *heldLease) renewHold(ctx context.Context) error {
 	}
 }
 
-// Hold takes the lease, calls work, and frees the lease. It returns work's error. If another process has the lease and
-// still gives signs of life after patience, it returns a *HeldError without calling work. If the lease is lost, work's
-// context ends with a *HeldError as its cause; Hold returns that if work then fails. doing describes the work in the
-// errors of other processes.
+// Hold takes the lease, calls work, and frees the lease. It returns work's error. If another process has the lease
+// and still gives signs of life after patience, it returns a *HeldError without calling work. While work runs, a
+// goroutine writes a sign of life every l.Beat. If the lease is lost, work's context ends with a *HeldError as its
+// cause; Hold returns that if work then fails. doing describes the work in the errors of other processes.
 func (l Lease) Hold(ctx context.Context, doing string, patience time.Duration, work func(context.Context) error) error {
 	h, err := l.takeLease(ctx, doing, patience)
 	if err != nil {
