@@ -30,8 +30,9 @@ func (r *registry) closeUnused(ctx context.Context) {
 	}
 }
 
-// makeRoom closes the longest unused collections until the named one can be opened within the limits for the number of
-// open collections and the bytes of their files. Collections in use stay open, even above the limits.
+// makeRoom closes the longest unused collections until the named one can be opened within the limits for the number
+// of open collections and the bytes of their files. Collections in use stay open, even above the limits. Errors of
+// closing are logged.
 func (r *registry) makeRoom(name string) {
 	most := int64(r.config.Collections.OpenBytes)
 	if r.config.Data == "" {
@@ -62,8 +63,8 @@ func (r *registry) makeRoom(name string) {
 	})
 }
 
-// closeSome closes open collections that have no users and no jobs. choose gets their names, the longest unused first,
-// and returns those to close; it is called with mu held.
+// closeSome closes open collections that have no users and no jobs, waits until they are closed, and logs errors.
+// choose gets their names, the longest unused first, and returns those to close; it is called with r.mu held.
 func (r *registry) closeSome(choose func(names []string) []string) {
 	r.mu.Lock()
 	var names []string
@@ -86,7 +87,8 @@ func (r *registry) closeSome(choose func(names []string) []string) {
 	}
 }
 
-// closeOne closes a collection whose gone is set, and removes it from r.held, so that it can be opened again.
+// closeOne closes the unions that use a collection, then the collection, whose gone must be set. It removes it from
+// r.held and closes gone, so that it can be opened again, even if closing fails.
 func (r *registry) closeOne(name string, h *registryEntry) error {
 	r.unions.closeOf(h)
 	err := h.c.endAndClose()
@@ -98,7 +100,8 @@ func (r *registry) closeOne(name string, h *registryEntry) error {
 	return err
 }
 
-// endAndClose stops the collection's goroutines, waits for them, and closes its store and experts.
+// endAndClose stops the collection's goroutines, waits for them, and closes its store and experts. It returns the
+// errors of all of these.
 func (s *collection) endAndClose() error {
 	s.stop()
 	return errors.Join(s.group.Wait(), s.closeParts())
@@ -121,8 +124,8 @@ func (s *collection) hasJobs() bool {
 	return false
 }
 
-// closeAll closes all collections and unions and then the pool of encoders, and returns all errors. Call it when no
-// request runs any more.
+// closeAll waits for collections that are being opened, closes all unions, collections and then the pool of encoders,
+// and returns all errors. Call it when no request runs any more.
 func (r *registry) closeAll() error {
 	var errs []error
 	r.opens.Wait()
@@ -139,7 +142,9 @@ func (r *registry) closeAll() error {
 	return errors.Join(append(errs, r.pool.Close())...)
 }
 
-// Remove implements handlers.Collections: it closes a collection and removes its passages, documents and settings.
+// Remove closes a collection and removes its passages, documents and settings. It waits for the requests that use it;
+// if they do not end in time, nothing is removed and the error has the code collections.InUse. An unknown name gives
+// collections.UnknownError. An error of closing is only logged.
 func (r *registry) Remove(ctx context.Context, name string) error {
 	catalogue, err := r.openedCatalogue()
 	if err != nil {
@@ -178,10 +183,10 @@ func (r *registry) Remove(ctx context.Context, name string) error {
 	return err
 }
 
-// withdrawCollection marks a collection as going, so that no further request uses it, and waits up to drainWithin until
-// the requests that use it have ended. It returns the collection's entry, without a collection if it is not open. The
-// caller closes the collection, deletes the entry from r.held, and closes its channel gone, on which others wait. If
-// requests do not end in time, it returns an error and the collection stays in use.
+// withdrawCollection marks a collection as going, so that no further request uses it, and waits up to drainWithin
+// until the requests that use it have ended. It returns the collection's entry, without a collection if it is not
+// open. The caller closes the collection, deletes the entry from r.held, and closes the entry's channel gone, on
+// which others wait. If requests do not end in time, it returns an error, and the collection stays in use.
 func (r *registry) withdrawCollection(ctx context.Context, name string) (*registryEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, drainWithin)
 	defer cancel()

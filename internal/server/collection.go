@@ -75,8 +75,9 @@ func newCollection(
 // worker is a queue of jobs. Run does them until its context ends.
 type worker interface{ Run(context.Context) }
 
-// loadParts opens the collection, its experts and the engine, and, unless it is read only, the writer. queue is the
-// queue of jobs to run; nil: the collection is read only. After an error, call closeParts.
+// loadParts opens the collection, its experts and the engine, and, unless the configuration is read only, the writer.
+// It returns the queue of jobs for startGoroutines to run; nil if the collection is read only. After an error, call
+// closeParts.
 func (s *collection) loadParts(o assembly.Options, control *overload.Control) (queue worker, err error) {
 	s.assembly = assembly.New(o)
 	if err := s.assembly.Load(); err != nil {
@@ -97,8 +98,8 @@ func (s *collection) loadParts(o assembly.Options, control *overload.Control) (q
 	return queue, err
 }
 
-// showAndAttach shows each component in /readyz and attaches the engine to the API, so that requests are answered from
-// now on.
+// showAndAttach shows the collection, its experts and warnings in /readyz and attaches the engine to the API, so that
+// requests are answered from now on.
 func (s *collection) showAndAttach() {
 	s.tellCollection()
 	if s.config.ReadOnly && s.config.Unanswered.Keep > 0 {
@@ -136,7 +137,8 @@ func (s *collection) startGoroutines(queue worker) {
 	s.group.Go(func() error { s.assembly.Store.Watch(s.running, watcher{s}); return nil })
 }
 
-// tellExpert shows a searched expert in /readyz, with its warnings.
+// tellExpert shows a searched expert in /readyz, with its warnings. It does nothing if the expert was removed
+// meanwhile.
 func (s *collection) tellExpert(name string) {
 	info, err := s.assembly.Engine.Expert(name)
 	if err != nil {
@@ -163,7 +165,8 @@ func (s *collection) tellCalibration() {
 	s.api.Readiness().Remove(name)
 }
 
-// closeParts closes the collection's store and experts. Call it when none of its goroutines and requests run any more.
+// closeParts closes the collection's store and experts, as far as loadParts opened them. Call it when none of its
+// goroutines and requests run any more.
 func (s *collection) closeParts() error {
 	if s.assembly != nil {
 		return s.assembly.Close()
@@ -172,7 +175,8 @@ func (s *collection) closeParts() error {
 }
 
 // verifyAhead verifies the checksums of all vectors and graphs once, so that the first questions do not wait for it.
-// Damage is logged and shown in /readyz; it always returns nil. Searches by the damaged expert fail, the others work.
+// Damage is logged and shown in /readyz: searches by a damaged expert fail, others work. It always returns nil, as a
+// goroutine of the group must.
 func (s *collection) verifyAhead() error {
 	contents, done := s.assembly.Store.Contents()
 	defer done()

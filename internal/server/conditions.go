@@ -18,7 +18,8 @@ const (
 	conditionsTime  = 10 * time.Second
 )
 
-// watchStore shows in /readyz how the store and its collections are, those too that are closed, until ctx is done.
+// watchStore shows the condition of the store and of all its collections, closed ones too, in /readyz, at once and
+// then every conditionsEvery, until ctx is done. It blocks.
 func (r *registry) watchStore(ctx context.Context) {
 	again := time.NewTicker(conditionsEvery)
 	defer again.Stop()
@@ -40,7 +41,7 @@ func (r *registry) watchStore(ctx context.Context) {
 }
 
 // showComponents shows components in /readyz and logs those that changed. It removes those shown before that are not
-// among them. shown has the text of each component shown before; it is updated.
+// among them. shown maps the name of each component shown before to its text; showComponents updates it.
 func (r *registry) showComponents(components []schema.Component, shown map[string]string) {
 	now := map[string]bool{}
 	for _, c := range components {
@@ -69,9 +70,10 @@ func (r *registry) showComponents(components []schema.Component, shown map[strin
 	}
 }
 
-// conditionsShown returns the components of /readyz for the conditions of a store and of its collections by their
-// names: one for the store, which has failed if no collection can be searched, and one with warnings for each
-// collection that has any. apart leaves out the names of the collections and says how many there are instead.
+// conditionsShown returns the components of /readyz for a store and its collections, given by name: one for the
+// store, which has failed if no collection can be searched, and one with warnings for each collection that has any,
+// in the order of names. If apart is set, it leaves out the collections, whose names others must not see, and says
+// how many have warnings. It returns nil if the store has no condition (whole.Of is "").
 func conditionsShown(whole store.Condition, of map[string]store.Condition, apart bool) []schema.Component {
 	if whole.Of == "" {
 		return nil

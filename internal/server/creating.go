@@ -19,8 +19,9 @@ import (
 	"example.org/conclave/store"
 )
 
-// Create implements handlers.Collections: it makes an empty collection and returns its description. After an error
-// nothing of it is left.
+// Create makes an empty collection and returns its description, for which it opens the collection. Empty fields of s
+// get the configured defaults. The error is a *collections.Error for invalid settings and experts that cannot be
+// used; after an error of these, nothing is left. If only the description fails, the collection exists.
 func (r *registry) Create(
 	ctx context.Context,
 	name string,
@@ -109,7 +110,7 @@ func (r *registry) completeSettings(s *collections.Settings) error {
 	return nil
 }
 
-// List implements handlers.Collections: it returns descriptions of all collections, in the order of their names.
+// List returns descriptions of all collections, in the order of their names, without opening any.
 func (r *registry) List(ctx context.Context) ([]collections.Info, error) {
 	catalogue, err := r.openedCatalogue()
 	if err != nil {
@@ -126,8 +127,8 @@ func (r *registry) List(ctx context.Context) ([]collections.Info, error) {
 	return out, nil
 }
 
-// describeClosed describes a collection without opening it: its state, settings and, if it is open, its experts and
-// number of passages.
+// describeClosed describes a collection without opening it: its status and settings, why it cannot be opened, and, if
+// it is open, its experts and number of passages.
 func (r *registry) describeClosed(l *stores.ListedCollection) collections.Info {
 	name := l.Name
 	info := collections.Info{Name: name, Status: collections.Closed, Default: name == r.config.Collections.Default}
@@ -161,9 +162,9 @@ func (r *registry) describeClosed(l *stores.ListedCollection) collections.Info {
 	return info
 }
 
-// Describe implements handlers.Collections: it returns a collection's settings, experts and size, for which it opens
-// the collection. Of a damaged collection it returns what is known without opening it. The error is a
-// *collections.Error if the collection is unknown or cannot be opened now, or ctx's.
+// Describe opens a collection and returns its settings, experts and size. Of a damaged collection it returns what is
+// known without opening it, and no error. The error is a *collections.Error if the collection is unknown or cannot be
+// opened now, or ctx's.
 func (r *registry) Describe(ctx context.Context, name string) (info collections.Info, err error) {
 	h, err := r.takeCollection(ctx, name)
 	var refused *collections.Error

@@ -18,8 +18,9 @@ import (
 // deleteAtOnce is how many passages are deleted by one write to the log.
 const deleteAtOnce = 1000
 
-// deleteTagged runs a job that deletes passages by tags, a condition or ids. It refuses a job that names none of them.
-// It waits until searches see the deletions; result counts those of all attempts.
+// deleteTagged runs a job that deletes passages by ids or, if there are none, by tags and a condition. It fails if
+// the job names none of these, so that no job deletes everything. It waits until searches see the deletions;
+// result counts those of all attempts.
 func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if len(t.TagsAll)+len(t.TagsAny)+len(t.IDs) == 0 && t.Filter.Empty() {
 		return result, errors.New("the job names neither tags, nor a condition, nor ids, and does not delete everything")
@@ -47,8 +48,8 @@ func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs
 // deletingStage is the stage in the progress of a deletion.
 const deletingStage = "deleting"
 
-// selectedBy returns the filter of the passages that a job deletes. It returns a *conditions.MisfitError if the job's
-// condition does not fit the collection's fields.
+// selectedBy returns the filter for a job's tags and condition. It returns a *conditions.MisfitError if the condition
+// does not fit the collection's fields.
 func (s *collection) selectedBy(t jobs.Task) (f storage.Filter, err error) {
 	f.TagsAll, f.TagsAny = t.TagsAll, t.TagsAny
 	if t.Filter == nil {
@@ -63,8 +64,9 @@ func (s *collection) selectedBy(t jobs.Task) (f storage.Filter, err error) {
 }
 
 // deleteSelected deletes the passages that the job's filter selects now, and returns how many all attempts of the job
-// have deleted. If the store can and they are not too many, searches see all deletions at once; otherwise it deletes
-// part by part. It does not delete a passage that was replaced meanwhile.
+// have deleted, also beside an error. If the store can and the ids take at most TogetherBytes, searches see all
+// deletions at once; otherwise it deletes deleteAtOnce at a time. It does not delete a passage that was replaced
+// meanwhile.
 func (s *collection) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
 	f, err := s.selectedBy(t)
 	if err != nil {
@@ -133,8 +135,8 @@ func (s *collection) deleteSelected(ctx context.Context, t jobs.Task) (deleted i
 	}
 }
 
-// deletedTogether makes deletions that searches see all at once, and returns how many passages it deleted. It leaves
-// out passages that were changed meanwhile.
+// deletedTogether deletes passages so that searches see all deletions at once, and returns how many it deleted; 0
+// beside an error. It leaves out passages that were replaced meanwhile and tries again without them.
 func (s *collection) deletedTogether(ctx context.Context, changes []store.Change) (int, error) {
 	for len(changes) > 0 {
 		results, err := s.writer.ApplyTogether(ctx, changes)
@@ -184,8 +186,8 @@ func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted i
 	return deleted + n, err
 }
 
-// deletedNow makes deletions and returns how many passages it deleted. Those that are gone or were changed meanwhile do
-// not count and are no error.
+// deletedNow applies deletions and returns how many passages it deleted. Those that are gone or were replaced
+// meanwhile do not count and are no error. After an error, others of changes may have been deleted.
 func deletedNow(ctx context.Context, w handlers.Writer, changes []store.Change) (deleted int, err error) {
 	results, err := w.Apply(ctx, changes)
 	for _, r := range results {
@@ -200,9 +202,9 @@ func deletedNow(ctx context.Context, w handlers.Writer, changes []store.Change) 
 	return deleted, err
 }
 
-// deletedBefore returns how many passages earlier attempts of the job have deleted. selected is how many the job
-// selects now. The first attempt writes that number to the job's scratch file; without such a file it is in the job's
-// progress.
+// deletedBefore returns how many passages earlier attempts of the job have deleted; selected is how many the job
+// selects now. The first attempt writes that number to the job's scratch file. If the job has no scratch path, the
+// number is taken from its progress.
 func deletedBefore(t jobs.Task, selected int) (int, error) {
 	if t.Scratch == "" { // many servers share the job
 		if t.Progress != nil && t.Progress.Stage == deletingStage {

@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/internal/keeping"
 )
 
-// DocumentOptions returns the options for reading files that a configuration asks for. The processes of pool read them;
-// if it is nil, this process does.
+// DocumentOptions returns the options for reading files for a configuration. The processes of pool read them; if it
+// is nil, this process does.
 func DocumentOptions(d configs.Documents, pool *documents.Pool) documents.Options {
 	return documents.Options{
 		Limits: documents.Limits{
@@ -34,8 +34,8 @@ func (s *collection) documentOptions() documents.Options {
 	return o
 }
 
-// keepDocuments creates the Keeper that puts documents into w, and lets the API accept documents. An upload of many is
-// kept in inputs until its job has read it.
+// keepDocuments sets s.keeper, which puts documents into w, and lets the API accept documents. An upload of many
+// files is stored in inputs until its job has read it.
 func (s *collection) keepDocuments(w keeping.Writer, inputs jobs.Inputs) {
 	var copies keeping.Originals // not a nil *originals.Folder
 	if s.originals != nil && s.config.Documents.Keep {

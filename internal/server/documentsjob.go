@@ -45,7 +45,8 @@ func (s *collection) addDocuments(inputs jobs.Inputs) func(context.Context, jobs
 }
 
 // addArchive puts the files of an archive into the collection and waits until searches see them. result counts
-// documents and names the files that failed. The error is one that concerns more than a single file.
+// documents and names the first mostFailures files that failed; those are no error. The error is one that ends the
+// job, such as ctx's or the store's; files before it stay.
 func (s *collection) addArchive(ctx context.Context, t jobs.Task, archive *zip.Reader) (result jobs.Result, err error) {
 	done := &jobs.DocumentsResult{}
 	many := keeping.Many{
@@ -97,7 +98,8 @@ func membersOf(archive *zip.Reader) (files []*zip.File) {
 	return files
 }
 
-// memberName returns a file name of an archive as a clean relative path with slashes. A .. cannot lead out of it.
+// memberName returns a file name of an archive as a clean relative path with slashes, valid in UTF-8. A .. cannot
+// lead out of it.
 func memberName(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(name, "_"), `\`, "/")), "/")
 }
@@ -113,8 +115,9 @@ func interruptedError() error {
 // zipBegins is the first year that a zip can store. An earlier modification time means that the zip has none.
 const zipBegins = 1980
 
-// putMember puts one file of an archive as the document prefix + memberName. A file that cannot be unpacked or read is
-// counted in many as failed. The error returned concerns more than the file, such as ctx's.
+// putMember puts one file of an archive as the document with the id prefix + memberName. A file that cannot be
+// unpacked or read is counted in many as failed, and is no error. It reads at most one byte more than the limit of a
+// file's size.
 func putMember(ctx context.Context, many *keeping.Many, prefix string, f *zip.File) error {
 	id := prefix + memberName(f.Name)
 	in, err := f.Open()

@@ -18,8 +18,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// checkAdding returns an error if a job that adds expert r.Name would fail at once: the collection has it already, its
-// bundle is unknown, or its name or index kind is invalid.
+// checkAdding returns a *jobs.Refusal if a job that adds expert r.Name would fail at once: the collection has it
+// already, its bundle is unknown, or its name or index kind is invalid. Other errors are those of the cache.
 func (s *collection) checkAdding(r jobs.Request) error {
 	if s.hasExpert(r.Name) {
 		return jobs.Refuse("expert_exists", "the collection has vectors of expert %q already", r.Name)
@@ -53,7 +53,8 @@ func (s *collection) checkAdding(r jobs.Request) error {
 }
 
 // addExpert runs a job that adds an expert: it loads the expert, encodes all passages with it, and lets searches use
-// it. If searches cannot use it, its vectors are removed again. It succeeds at once if searches use it already.
+// it. If the recall of its index is below the configured floor, or searches cannot use it, its vectors are removed
+// again. It succeeds at once if searches use it already.
 func (s *collection) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if s.hasExpert(t.Name) && slices.ContainsFunc(
 		s.searchedExperts(), func(e *experts.Expert) bool { return e.Name() == t.Name },
@@ -104,7 +105,8 @@ func (s *collection) aboveFloor() error {
 	return contents.CheckRecall(assembly.Floors(s.config.Index))
 }
 
-// describeAdded returns the result of a job that added an expert with so many bytes of vectors.
+// describeAdded returns the result of a job that added an expert: the collection's present size, bytes of vectors,
+// the recall of the expert's index, and a warning if a restart would not search the expert.
 func (s *collection) describeAdded(name string, bytes int64) jobs.Result {
 	generation, passages := s.assembly.Engine.Generation()
 	result := jobs.Result{Generation: generation, Passages: passages, Bytes: bytes, Warnings: s.warnUnnamed(name)}
@@ -121,8 +123,8 @@ func (s *collection) hasExpert(name string) bool {
 	return hasExpert(contents, name)
 }
 
-// warnUnnamed returns a warning if the configuration lists experts, but not this one, and nil otherwise: a restarted
-// server would not search it.
+// warnUnnamed returns a warning if the configuration lists experts, but not this one: a restarted server would not
+// search it. Otherwise it returns nil.
 func (s *collection) warnUnnamed(name string) []string {
 	if len(s.config.Experts) == 0 || s.isConfigured(name) {
 		return nil
@@ -137,8 +139,8 @@ func (s *collection) isConfigured(name string) bool {
 	return slices.ContainsFunc(s.config.Experts, func(x configs.Expert) bool { return x.Name == name })
 }
 
-// checkRemoving returns an error if a job that removes expert r.Name would fail at once: the collection does not have
-// it, or another expert searches its vectors.
+// checkRemoving returns a *jobs.Refusal if a job that removes expert r.Name would fail at once: the collection does
+// not have it, or another expert searches its vectors.
 func (s *collection) checkRemoving(r jobs.Request) error {
 	if !s.hasExpert(r.Name) {
 		return jobs.Refuse("expert_not_found", "the collection has no vectors of an expert %q", r.Name)
@@ -153,8 +155,9 @@ func (s *collection) checkRemoving(r jobs.Request) error {
 	return nil
 }
 
-// removeExpert runs a job that removes an expert: searches stop asking it, those under way end, its vectors are
-// removed, and then its encoder is closed. The encoder stays loaded if an error comes first.
+// removeExpert runs a job that removes an expert: searches stop using it, those under way end, its vectors are
+// removed, and then its encoder is closed. After an error its vectors may still be there, and its encoder stays
+// loaded without being searched. The result has a warning if the configuration lists the expert.
 func (s *collection) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	removed, err := s.stopSearching(t.Name)
 	if err != nil {

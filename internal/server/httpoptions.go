@@ -19,8 +19,8 @@ import (
 	"example.org/conclave/internal/overload"
 )
 
-// newAPI returns the HTTP API that the options ask for. several is nil on a server of one collection. It fails if the
-// configuration is not valid.
+// newAPI returns the HTTP API that the options ask for. several has the collections of a server of several, and is
+// nil on a server of one. It fails if memory limits or the filters of keys in the configuration are not valid.
 func newAPI(
 	o ServerOptions,
 	metrics *handlers.Metrics,
@@ -74,7 +74,8 @@ func newAPI(
 	})
 }
 
-// keysOf returns the API keys of the configuration, which configs has checked. It fails if a filter cannot be parsed.
+// keysOf returns the API keys of the configuration, in its order. It fails if a filter cannot be parsed; configs has
+// checked everything else.
 func keysOf(auth configs.Auth) (out []front.Key, err error) {
 	for _, k := range auth.Keys {
 		key := front.Key{

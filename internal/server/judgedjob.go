@@ -33,8 +33,8 @@ const (
 	measuringTimeout = 30 * time.Second
 )
 
-// checkCalibrating returns a refusal of a calibration job if there are fewer than leastJudged judgments, or fewer than
-// leastAnswered questions with a known answer.
+// checkCalibrating returns a *jobs.Refusal if there are fewer than leastJudged judgments, or fewer than leastAnswered
+// questions with a known answer.
 func (s *collection) checkCalibrating(jobs.Request) error {
 	all := s.judgments.All()
 	if answered := judgments.Answered(judgments.Questions(all)); len(all) < leastJudged || answered < leastAnswered {
@@ -50,7 +50,7 @@ func (s *collection) checkCalibrating(jobs.Request) error {
 	return nil
 }
 
-// checkEvaluating returns a refusal of an evaluation job if no passage was judged to answer a question.
+// checkEvaluating returns a *jobs.Refusal if no passage was judged to answer a question.
 func (s *collection) checkEvaluating(jobs.Request) error {
 	if judgments.Answered(judgments.Questions(s.judgments.All())) == 0 {
 		return jobs.Refuse("needs_judgments", "nothing can be measured: no passage was judged to answer a question")
@@ -90,8 +90,9 @@ func (s *collection) judgedQuestions(ctx context.Context) (questions.Domain, err
 	return questions.NewDomain("", all, 0), nil
 }
 
-// measureQuestions searches for each judged question with the collection's defaults, and counts at which rank the first
-// right answer is. It fails if a search does.
+// measureQuestions searches for each question with the collection's defaults. The result counts the questions whose
+// first right answer is among the first 1, 5 and 20 hits, and lists the first mostMissed questions whose first hit is
+// not right. It reports progress to t, and fails if a search does.
 func (s *collection) measureQuestions(ctx context.Context, of questions.Domain, t jobs.Task) (
 	result jobs.MeasuredResult, err error) {
 	result.Questions = len(of.Questions)
@@ -140,8 +141,8 @@ func countRank(s *jobs.Share, rank int) {
 	}
 }
 
-// runEvaluation runs a job that measures how the collection answers its judged questions: now, and with every ranking
-// method.
+// runEvaluation runs a job that measures how the collection answers its judged questions: with its settings, and, in
+// the report, with every ranking method. It first waits until searches see all acknowledged writes.
 func (s *collection) runEvaluation(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
@@ -159,7 +160,8 @@ func (s *collection) runEvaluation(ctx context.Context, t jobs.Task) (result job
 	return result, err
 }
 
-// compareMethods measures every ranking method that the collection's sources allow, and returns the table as text.
+// compareMethods measures every ranking method that the collection's sources allow, and, if t.Alone is set, each
+// source alone. It returns the table as text.
 func (s *collection) compareMethods(ctx context.Context, of questions.Domain, t jobs.Task) (string, error) {
 	engine := s.assembly.Engine
 	limits := engine.Limits()
@@ -187,9 +189,9 @@ func (s *collection) compareMethods(ctx context.Context, of questions.Domain, t 
 	return text.String(), err
 }
 
-// runCalibration runs a job that fits a calibration to the judged questions. It stores the calibration, unless the job
-// is a dry run or the calibration answers fewer of these questions, each one held out from the fit, than the collection
-// does now.
+// runCalibration runs a job that fits a calibration to the judged questions and measures it, each question by a fit
+// on others. It stores the calibration, unless the job is a dry run or the calibration answers fewer of the questions
+// than the collection does now; the result then has a warning.
 func (s *collection) runCalibration(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
@@ -233,8 +235,8 @@ func (s *collection) runCalibration(ctx context.Context, t jobs.Task) (result jo
 // 20.
 func topSum(s jobs.Share) int { return s.Top1 + s.Top20 }
 
-// shareOf returns how many of the held-out questions the named method answers, by a fit's report; zero if the report
-// does not have the method.
+// shareOf returns how many of the held-out questions the ranking method auto answers, by a fit's report; zero if the
+// report does not have the method.
 func shareOf(report *calibration.FitReport, auto string) (s jobs.Share) {
 	of := func(share float64) int { return int(math.Round(share * float64(report.Questions))) }
 	for _, m := range report.Methods {
@@ -245,9 +247,9 @@ func shareOf(report *calibration.FitReport, auto string) (s jobs.Share) {
 	return s
 }
 
-// fitToJudged fits a calibration to the judged questions and returns it with its report. It uses an engine of its own,
-// without the calibration in use, which goes on answering questions. The caller must be the running job: no other
-// changes the experts meanwhile.
+// fitToJudged fits a calibration to the judged questions of, nonsense and generated questions, and returns it with
+// its report. It uses an engine of its own, without the calibration in use, which goes on answering questions. Only
+// the running job may call it, so that no other changes the experts meanwhile.
 func (s *collection) fitToJudged(ctx context.Context, of questions.Domain, t jobs.Task) (
 	record *calibration.Record, report *calibration.FitReport, err error) {
 	config := s.config

@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// withoutExpert returns a copy of experts without e.
+// withoutExpert returns a copy of all without e; all is not changed.
 func withoutExpert(all []*experts.Expert, e *experts.Expert) []*experts.Expert {
 	return slices.DeleteFunc(slices.Clone(all), func(other *experts.Expert) bool { return other == e })
 }
@@ -17,7 +17,7 @@ func hasExpert(c store.Contents, name string) bool {
 	return slices.ContainsFunc(c.Experts(), func(f store.Expert) bool { return f.Name == name })
 }
 
-// searchedExperts returns the experts that are searched now. The slice must not be changed.
+// searchedExperts returns the experts that searches use now. The slice must not be changed.
 func (s *collection) searchedExperts() []*experts.Expert {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,9 +34,9 @@ func (s *collection) absentNames() (names []string) {
 	return names
 }
 
-// LoadMore loads an expert without letting searches ask it. The expert shares vectors and encoders with those of the
-// collection, as the store has them now. The caller passes it to startSearching, or closes it with Experts.CloseUnused.
-// It fails if the bundle cannot be used.
+// LoadMore loads an expert that searches do not use yet. The expert shares vectors and encoders with those of the
+// collection, as the store has them now. The caller passes it to startSearching, or closes it with
+// Experts.CloseUnused. It fails if the bundle cannot be used.
 func (s *collection) LoadMore(name string) (*experts.Expert, error) {
 	contents, done := s.assembly.Store.Contents()
 	s.assembly.Experts.Hold(contents.Experts())
@@ -44,7 +44,8 @@ func (s *collection) LoadMore(name string) (*experts.Expert, error) {
 	return s.assembly.Experts.LoadMore(name)
 }
 
-// startSearching lets searches ask a loaded expert. If they cannot, it returns an error and changes nothing.
+// startSearching lets searches use a loaded expert, and shows it in /readyz. If they cannot, it returns an error and
+// changes nothing.
 func (s *collection) startSearching(e *experts.Expert) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,8 +61,9 @@ func (s *collection) startSearching(e *experts.Expert) error {
 	return nil
 }
 
-// stopSearching removes an expert from those that searches ask and returns it; nil if it was not loaded. Searches under
-// way may use its encoder until awaitEarlierLineUps returns. After an error it is still searched.
+// stopSearching removes an expert from those that searches use and from /readyz, and returns it; nil if it was not
+// loaded. Searches under way may use its encoder until awaitEarlierLineUps returns. The caller closes it. After an
+// error it is still searched.
 func (s *collection) stopSearching(name string) (*experts.Expert, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,8 +86,8 @@ func (s *collection) stopSearching(name string) (*experts.Expert, error) {
 	return removed, nil
 }
 
-// removeAbsent removes an expert that is no longer in the collection from the experts that answers and /readyz list as
-// missing. It does nothing if the expert is not listed.
+// removeAbsent removes an expert that is no longer in the collection from the experts that answers and /readyz list
+// as missing. It does nothing if the expert is not listed, and logs errors.
 func (s *collection) removeAbsent(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +102,8 @@ func (s *collection) removeAbsent(name string) {
 	s.tellWritable()
 }
 
-// renewLineUp lets searches use the experts and the calibration as they are now, and shows these in /readyz. mu must be
-// held.
+// renewLineUp lets searches use the experts, the settings and the calibration as they are now, and shows these in
+// /readyz. After an error searches go on as before. s.mu must be held.
 func (s *collection) renewLineUp() error {
 	if err := s.assembly.Renew(); err != nil {
 		return err

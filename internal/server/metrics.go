@@ -15,7 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// registerProgram adds conclave_build_info, with the program's version, Go version and platform, to /metrics.
+// registerProgram adds conclave_build_info, a gauge of 1 with labels for the program's version, Go version and
+// platform, to /metrics. It fails if the metric is registered already.
 func registerProgram(metrics *handlers.Metrics, version string) error {
 	build := prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "conclave_build_info", Help: "1, with what this program is.",
@@ -40,7 +41,8 @@ func observeStore(metrics *handlers.Metrics) (func(store.Exchange), error) {
 	}, metrics.Register(requests)
 }
 
-// registerPassages adds the gauges of the collection's store, and its requests to a cluster, to /metrics.
+// registerPassages adds the gauges of the collection's store, and a histogram of its requests to a cluster, to
+// /metrics. It returns the errors of all that could not be registered.
 func registerPassages(metrics *handlers.Metrics, a *assembly.Assembly) error {
 	exchanged, err := observeStore(metrics)
 	a.Store.Observe(exchanged)
@@ -65,8 +67,8 @@ type encoderMetric struct {
 	value       func(batcher.Stats) float64
 }
 
-// describeEncoder returns the metric conclave_encoder_NAME, which has the label "expert". value reads it from an
-// encoder's counters.
+// describeEncoder returns the metric conclave_encoder_NAME, which has the label "expert". value returns its value
+// from an encoder's counters.
 func describeEncoder(name, help string, kind prometheus.ValueType, value func(batcher.Stats) float64) encoderMetric {
 	return encoderMetric{prometheus.NewDesc("conclave_encoder_"+name, help, []string{"expert"}, nil), kind, value}
 }
@@ -162,14 +164,14 @@ func encoderMetricList() []encoderMetric {
 	}
 }
 
-// Describe implements prometheus.Collector: it sends the descriptions of the encoders' metrics.
+// Describe sends the descriptions of the encoders' metrics to out (prometheus.Collector).
 func (e encoderMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, m := range encoderMetricList() {
 		out <- m.description
 	}
 }
 
-// Collect implements prometheus.Collector: it sends the metrics of all encoders.
+// Collect sends the metrics of all encoders to out, with the names of their experts as labels (prometheus.Collector).
 func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, m := range encoderMetricList() {
 		for _, x := range experts.WithEncoders(e.experts()) {
@@ -188,10 +190,10 @@ var recallDescription = prometheus.NewDesc(
 	nil,
 )
 
-// Describe implements prometheus.Collector: it sends the description of the recall.
+// Describe sends the description of conclave_expert_recall to out (prometheus.Collector).
 func (recallMetric) Describe(out chan<- *prometheus.Desc) { out <- recallDescription }
 
-// Collect implements prometheus.Collector: it sends the measured recall of each expert's index.
+// Collect sends the recall of each expert's index, as measured when it was built, to out (prometheus.Collector).
 func (r recallMetric) Collect(out chan<- prometheus.Metric) {
 	for _, x := range r.experts() {
 		for name, recall := range x.Recall {

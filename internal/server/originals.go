@@ -29,8 +29,8 @@ func (s *collection) localFolder() string {
 	return filepath.Dir(jobs)
 }
 
-// openOriginals opens the folder with the copies of uploaded files, which counts towards the collection's quota of
-// bytes. For a collection in a store it does nothing.
+// openOriginals sets s.originals to the folder with the copies of uploaded files. A copy that would exceed the
+// collection's quota of bytes is refused with a *store.QuotaError. For a collection in a cluster it does nothing.
 func (s *collection) openOriginals() (err error) {
 	folder := s.localFolder()
 	if folder == "" {
@@ -53,9 +53,9 @@ func (s *collection) attachOriginals() {
 	})
 }
 
-// recordRoots stores the paths of the folders that the documents follow beside the collection, so that a server that
-// was started without them opens the files in them (GET /v1/originals). For a collection in a store it does nothing. It
-// fails if the disk does.
+// recordRoots stores the paths of the folders that documents follow with the collection, so that a server started
+// without them can open the files in them (GET /v1/originals). For a collection in a cluster it does nothing. It
+// fails if they cannot be written.
 func (s *collection) recordRoots(roots []string) error {
 	folder := s.localFolder()
 	if folder == "" {
@@ -65,8 +65,8 @@ func (s *collection) recordRoots(roots []string) error {
 }
 
 // sweepOriginals removes copies of files whose documents are gone, until s.running is done: at the start, for what an
-// interruption left, and after each change of the collection. It always returns nil; failures are logged and tried
-// again.
+// interruption left, and after each change of the collection, with pauses of sweepEvery or more. It blocks and always
+// returns nil; failures are logged and tried again.
 func (s *collection) sweepOriginals() error {
 	var swept uint64 // the generation that was swept last
 	pause := time.Duration(0)
@@ -94,8 +94,8 @@ func (s *collection) sweepOriginals() error {
 	}
 }
 
-// usedOriginals returns the SHA-256 of each document whose file is kept, as a copy or where it was read. It first waits
-// until searches see all acknowledged writes, so that no new document is missing.
+// usedOriginals returns the set of SHA-256 sums of the documents whose file is kept, as a copy or where it was read.
+// It first waits until searches see all acknowledged writes, so that no new document is missing.
 func (s *collection) usedOriginals(ctx context.Context) (map[string]bool, error) {
 	if err := s.writer.Wait(ctx, 0); err != nil {
 		return nil, err

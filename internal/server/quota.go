@@ -28,12 +28,11 @@ type quotaWriter struct {
 	going   int // passages put by changes that are under way
 }
 
-// MostWait implements handlers.BoundedWriter: it returns how long requests wait at most until searches see a change; 0:
-// no limit.
+// MostWait returns how long requests wait at most until searches see a change; 0: no limit (handlers.BoundedWriter).
 func (q *quotaWriter) MostWait() time.Duration { return mostWait(q.Writer) }
 
-// mostWait returns how long requests wait at most until searches see a change of the writer (handlers.BoundedWriter);
-// 0: there is no limit.
+// mostWait returns how long requests wait at most until searches see a change of the writer; 0, no limit, unless it
+// is a handlers.BoundedWriter.
 func mostWait(w store.Writer) time.Duration {
 	if bounded, ok := w.(handlers.BoundedWriter); ok {
 		return bounded.MostWait()
@@ -41,20 +40,21 @@ func mostWait(w store.Writer) time.Duration {
 	return 0
 }
 
-// Apply implements store.Writer: it makes changes in their order, or returns a *store.QuotaError if they would exceed a
-// quota of the collection.
+// Apply makes changes in their order and returns a result for each. It returns a *store.QuotaError, and makes none,
+// if they would exceed a quota of the collection.
 func (q *quotaWriter) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	return q.applyWithin(ctx, changes, q.Writer.Apply)
 }
 
-// ApplyTogether implements store.Writer: it makes all changes or none. It returns a *store.QuotaError if they would
-// exceed a quota of the collection.
+// ApplyTogether makes all changes or none, so that searches see them at once. It returns a *store.QuotaError, and
+// makes none, if they would exceed a quota of the collection.
 func (q *quotaWriter) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	return q.applyWithin(ctx, changes, q.Writer.ApplyTogether)
 }
 
-// applyWithin calls apply with changes, or returns a *store.QuotaError if they would exceed a quota. It counts the
-// collection exactly only near the quota of passages.
+// applyWithin calls apply with changes, or returns a *store.QuotaError if their puts would exceed a quota; deletions
+// alone always pass. Far from the quota of passages it only adds up puts, so that changes run at the same time; near
+// it, it waits for the others, and counts the collection.
 func (q *quotaWriter) applyWithin(
 	ctx context.Context,
 	changes []store.Change,
@@ -126,7 +126,8 @@ func (q *quotaWriter) countPuts(puts int) (leave func(), near bool) {
 	}, false
 }
 
-// countGrowth returns by how many passages the changes make the collection larger; negative if smaller.
+// countGrowth returns by how many passages the changes, made in their order, would make the collection larger;
+// negative if smaller. It looks up the id of each change once.
 func (q *quotaWriter) countGrowth(ctx context.Context, changes []store.Change) (more int, err error) {
 	there := map[string]bool{}
 	for _, c := range changes {

@@ -50,8 +50,8 @@ func (m *readingMark) beginFile(file int) (bool, error) {
 	return true, m.writeMark()
 }
 
-// endFile records that no file is being read, so that a regular end of the server counts as no interruption. It removes
-// the mark from disk if no file was ever interrupted. The error is that of the write or removal.
+// endFile records that no file is being read, so that a regular end of the server counts as no interruption. It
+// removes the mark from disk if no file was ever interrupted. The error is that of the write or removal.
 func (m *readingMark) endFile() error {
 	m.Reading = nil
 	if len(m.Interrupted) > 0 {

@@ -6,8 +6,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// tellReads shows in /readyz how many passages the experts cannot read or read only in part; it removes that if there
-// are none.
+// tellReads shows in /readyz how many passages the experts cannot read or read only in part. If there are none, it
+// removes that warning.
 func (s *collection) tellReads(r store.Reads) {
 	const name = "passages"
 	if warnings := r.Warnings(); warnings != nil {

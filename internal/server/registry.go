@@ -91,8 +91,8 @@ func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.
 	}, nil
 }
 
-// openCatalogue opens the catalogue and reports damaged collections to the log and /readyz. It fails if the catalogue
-// cannot be read. ctx ends when the server does.
+// openCatalogue opens the catalogue of collections, from which on requests are answered, and reports damaged
+// collections to the log and /readyz. It fails if the catalogue cannot be read. ctx has to end when the server does.
 func (r *registry) openCatalogue(ctx context.Context, readiness *handlers.Readiness) (err error) {
 	r.running, r.readiness = ctx, readiness
 	catalogue, err := stores.OpenCatalogue(ctx, r.config)
@@ -129,8 +129,8 @@ func (r *registry) openedCatalogue() (stores.Catalogue, error) {
 	return r.catalogue, nil
 }
 
-// tellFailed logs why a collection cannot be used and shows it in /readyz. It also keeps err, which requests for the
-// collection get for tryOpening instead of another attempt.
+// tellFailed logs why a collection cannot be used and shows it in /readyz. For tryOpening from now on, requests for
+// the collection get err instead of another attempt.
 func (r *registry) tellFailed(name string, err error) {
 	r.log.Error("a collection cannot be used", "collection", name, "cause", err)
 	r.mu.Lock()
@@ -151,7 +151,8 @@ func (r *registry) hidesNames() bool {
 	return slices.ContainsFunc(r.config.Auth.Keys, func(k configs.Key) bool { return len(k.Collections) > 0 })
 }
 
-// countFailed shows in /readyz how many collections cannot be used, without their names. mu must be held.
+// countFailed shows in /readyz how many collections cannot be used, without their names; nothing if there are none.
+// r.mu must be held.
 func (r *registry) countFailed() {
 	if len(r.failed) == 0 {
 		r.readiness.Remove("collections")
@@ -169,7 +170,7 @@ func (r *registry) tellWorks(name string) {
 	r.forgetFailure(name)
 }
 
-// forgetFailure does what tellWorks does, for callers that hold mu.
+// forgetFailure does what tellWorks does, for callers that hold r.mu.
 func (r *registry) forgetFailure(name string) {
 	if _, ok := r.failed[name]; ok {
 		delete(r.failed, name)
@@ -181,7 +182,8 @@ func (r *registry) forgetFailure(name string) {
 	}
 }
 
-// optionsOf returns the options to open a collection with: its location, and the configuration changed by its settings.
+// optionsOf returns the options to open a collection with: its location, the configuration with the search settings
+// of s that are set, and a log that names the collection.
 func (r *registry) optionsOf(name string, s collections.Settings) (o assembly.Options, err error) {
 	config, at, err := r.catalogue.At(name)
 	if s.Search.Fusion != "" {
@@ -198,7 +200,8 @@ func (r *registry) optionsOf(name string, s collections.Settings) (o assembly.Op
 }
 
 // openCollection opens a collection and starts its goroutines. It waits while openAtOnce others are being opened. It
-// fails if the collection was removed (collections.UnknownError) or cannot be loaded.
+// fails if the collection was removed (collections.UnknownError), cannot be loaded, or the server ends. The caller
+// closes the collection with endAndClose.
 func (r *registry) openCollection(name string) (c *collection, err error) {
 	select {
 	case r.opening <- struct{}{}:
@@ -238,8 +241,9 @@ func (r *registry) openCollection(name string) (c *collection, err error) {
 	return c, nil
 }
 
-// Use implements handlers.Collections: it returns a collection, which it opens if necessary. It stays open until done
-// is called; call it if err is nil.
+// Use returns the collection of this name, which it opens if necessary. The collection stays open until done is
+// called; call it if err is nil. The error is a *collections.Error if the collection is unknown or cannot be opened
+// now, or ctx's.
 func (r *registry) Use(ctx context.Context, name string) (k *handlers.Collection, done func(), err error) {
 	h, err := r.takeCollection(ctx, name)
 	if err != nil {
@@ -248,9 +252,10 @@ func (r *registry) Use(ctx context.Context, name string) (k *handlers.Collection
 	return h.c.api, func() { r.giveBack(h) }, nil
 }
 
-// takeCollection returns the open collection of this name with one more user; it lets it be opened if necessary. The
-// caller calls giveBack after use. It fails if the name is unknown, the collection is damaged, opening takes longer
-// than openWithin (collections.NotOpen), or ctx ends first; opening then goes on for later requests.
+// takeCollection returns the open collection of this name with one more user; it has it opened if necessary. The
+// caller calls giveBack after use. The error is a *collections.Error if the name is unknown, the collection is
+// damaged, or opening takes longer than r.openWithin (code NotOpen), or ctx's; opening then goes on for later
+// requests.
 func (r *registry) takeCollection(ctx context.Context, name string) (*registryEntry, error) {
 	late := time.NewTimer(r.openWithin)
 	defer late.Stop()
@@ -287,9 +292,9 @@ func (r *registry) takeCollection(ctx context.Context, name string) (*registryEn
 	}
 }
 
-// findOrAdd returns the collection of this name with one more user: open, being opened or being closed. first is true
-// if the caller must open it (openFor). It fails if the name is unknown or the collection failed less than tryOpening
-// ago.
+// findOrAdd returns the entry of a collection with one more user: it may be open, being opened or being closed. first
+// is true if the caller must open it (openFor). The error is a *collections.Error if the name is unknown or the
+// collection failed less than tryOpening ago.
 func (r *registry) findOrAdd(ctx context.Context, name string) (h *registryEntry, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -321,9 +326,9 @@ func (r *registry) findOrAdd(ctx context.Context, name string) (h *registryEntry
 	return h, true, nil
 }
 
-// addUser returns a collection of r.held with one more user; nil: r.held has none of this name. If the collection is
-// being closed, it returns a stand-in whose gone channel to wait for. An unused collection that its store has lost
-// starts to be closed here. mu must be held.
+// addUser returns the entry of a collection in r.held with one more user; nil if there is none. If the collection is
+// being closed, it returns a stand-in: wait for its channel gone and ask again. If the collection has no users and
+// its store has lost it, addUser starts a goroutine that closes it. r.mu must be held.
 func (r *registry) addUser(name string) *registryEntry {
 	h := r.held[name]
 	if h == nil {
@@ -344,11 +349,11 @@ func (r *registry) addUser(name string) *registryEntry {
 	return &registryEntry{ready: h.ready, gone: h.gone, users: 1}
 }
 
-// isUnavailable reports whether an error says that the store of a collection does not answer now.
+// isUnavailable reports whether err is a *store.UnavailableError: the store of a collection does not answer now.
 func isUnavailable(err error) bool { return errors.As(err, new(*store.UnavailableError)) }
 
-// damagedError returns err itself if it is a *collections.Error, else one that says the collection cannot be opened, or
-// not now.
+// damagedError returns the *collections.Error in err if there is one, otherwise a new one with the code Unavailable
+// if the store does not answer now, else Damaged. Its text names the collection and has no paths.
 func damagedError(name string, err error) error {
 	var known *collections.Error
 	if errors.As(err, &known) {
@@ -366,8 +371,8 @@ func damagedError(name string, err error) error {
 	}
 }
 
-// openFor opens a collection that findOrAdd has added, and sets h.c, or h.err if it cannot be opened, before it closes
-// h.ready.
+// openFor opens a collection that findOrAdd has added, after it has made room for it. It sets h.c, or h.err if it
+// cannot be opened, and closes h.ready. A failure is logged, shown in /readyz, and removes h from r.held.
 func (r *registry) openFor(h *registryEntry, name string) {
 	r.makeRoom(name)
 	c, err := r.openCollection(name)
@@ -389,7 +394,7 @@ func (r *registry) openFor(h *registryEntry, name string) {
 	r.mu.Unlock()
 }
 
-// giveBack ends one use of a collection that takeCollection returned.
+// giveBack ends one use of a collection that takeCollection returned, and notes the time for closeUnused.
 func (r *registry) giveBack(h *registryEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,11 +17,11 @@ var collectionsDescription = prometheus.NewDesc(
 // registryMetric is the Prometheus metric of how many collections are open, and how many could not be opened.
 type registryMetric struct{ *registry }
 
-// Describe implements prometheus.Collector: it sends the description of the number of open collections.
+// Describe sends the description of conclave_collections to out (prometheus.Collector).
 func (r registryMetric) Describe(out chan<- *prometheus.Desc) { out <- collectionsDescription }
 
-// Collect implements prometheus.Collector: it sends the number of collections that are open, and of those that could
-// not be opened.
+// Collect sends to out how many collections are open, being opened or being closed (state "open"), and how many could
+// not be opened (state "failed") (prometheus.Collector).
 func (r registryMetric) Collect(out chan<- prometheus.Metric) {
 	r.mu.Lock()
 	open, failed := len(r.held), len(r.failed)
@@ -38,10 +38,11 @@ type openMetric struct{ *registry }
 // series identifies a metric of collections with one label, whose values are added up.
 type series struct{ name, help, label, state string }
 
-// Describe implements prometheus.Collector: it sends nothing, since the labels differ between metrics.
+// Describe sends nothing: each collection's store decides which metrics it has (prometheus.Collector).
 func (openMetric) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector: it sends the metrics of all open collections.
+// Collect sends the metrics of all open collections to out; values with the same labels are added up
+// (prometheus.Collector).
 func (o openMetric) Collect(out chan<- prometheus.Metric) {
 	sums := map[series]float64{}
 	for name, h := range o.openInUse() {

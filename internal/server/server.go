@@ -55,9 +55,10 @@ type Server struct {
 	group   *errgroup.Group
 }
 
-// Open listens at once, so that health checks are answered, then opens the collection, and returns when questions are
-// answered. The server ends when ctx ends or one of its parts fails (Done); the caller then calls Close. It fails if
-// the options contradict each other, the address cannot be listened on, or the collection cannot be opened.
+// Open listens at once, so that health checks are answered, then opens the collection or the catalogue of
+// collections, and returns when questions are answered. The server ends when ctx ends or one of its parts fails
+// (Done); the caller then calls Close. Open fails if the options contradict each other, the address cannot be
+// listened on, or the collection cannot be opened; everything is closed then.
 func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	started := time.Now()
 	control, err := overload.New(o.Config.Limits.Concurrency, runtime.GOMAXPROCS(0), time.Now)
@@ -117,8 +118,9 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// startOne opens the collection of a server that has one, registers its metrics and starts its goroutines. It fails if
-// the collection cannot be opened or a folder to follow cannot be read (checkRoots).
+// startOne opens the collection of a server that has one, registers its metrics and starts its goroutines, one of
+// which follows the folders o.Watch. It fails if the collection cannot be opened or a folder to follow cannot be read
+// (checkRoots).
 func (s *Server) startOne(
 	o ServerOptions,
 	observer handlers.Observer,
@@ -157,8 +159,8 @@ func (s *Server) startOne(
 	return nil
 }
 
-// startSeveral lets a server of several collections answer requests; each collection is opened by its first request. It
-// fails if the catalogue of collections cannot be read.
+// startSeveral opens the catalogue of a server of several collections, registers metrics and starts its goroutines.
+// Each collection is opened by its first request. It fails if the catalogue cannot be read.
 func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 	exchanged, err := observeStore(metrics)
 	if err != nil {
@@ -180,8 +182,8 @@ func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 // Addr returns the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.address }
 
-// Done returns a channel that is closed when the server has to end: its context is done, or one of its parts has
-// failed. Call Close then.
+// Done returns a channel that is closed when the server has to end: its context is done, one of its parts has failed,
+// or Close was called. Call Close then.
 func (s *Server) Done() <-chan struct{} { return s.running.Done() }
 
 // Close lets requests end, stops all goroutines, and closes the collections. It returns the failure that ended the

@@ -10,7 +10,7 @@ import (
 // settings implements handlers.Settings for a collection that is served.
 type settings struct{ *collection }
 
-// Settings implements handlers.Settings: it returns the present settings of the collection.
+// Settings returns the collection's present settings as the store has them.
 func (s settings) Settings() (collections.Settings, error) {
 	text, err := s.assembly.Store.Settings()
 	if err != nil {
@@ -19,8 +19,9 @@ func (s settings) Settings() (collections.Settings, error) {
 	return assembly.ParseSettings(text)
 }
 
-// Configure implements handlers.Settings: it stores the synonyms and fields of to in place of the present ones, keeps
-// the other settings, and lets searches use them. The error is a *collections.Error if a value is invalid.
+// Configure replaces the stored synonyms and fields by those of to, keeps the other settings, and lets searches use
+// them. The error is a *collections.Error if a value is invalid. Other errors may come after the settings were
+// stored.
 func (s settings) Configure(ctx context.Context, to collections.Settings) error {
 	if err := assembly.CheckSettings(&to); err != nil {
 		return &collections.Error{Code: "out_of_range", Detail: err.Error()}

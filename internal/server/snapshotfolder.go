@@ -18,7 +18,7 @@ type snapshotFolder struct {
 	read store.Snapshots
 }
 
-// snapshotList returns the snapshots on this machine; an empty list if the store makes none.
+// snapshotList returns the snapshots on this machine; an empty list if the store makes none. s.writer must be set.
 func (s *collection) snapshotList() handlers.Snapshots {
 	read, err := s.writer.Snapshots()
 	if err != nil {
@@ -27,7 +27,8 @@ func (s *collection) snapshotList() handlers.Snapshots {
 	return snapshotFolder{snapshotsOf(s.config), read}
 }
 
-// List implements handlers.Snapshots: it returns the snapshots in the folder.
+// List returns the snapshots in the folder, in the order of their names; an empty list if there is no folder. It
+// leaves out folders that are not readable snapshots.
 func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -52,8 +53,8 @@ func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 	return list, nil
 }
 
-// Remove implements handlers.Snapshots: it deletes a snapshot, or returns a *jobs.Refusal if there is none of this
-// name. It renames the snapshot first, so that a half removed one is never taken for a whole one.
+// Remove deletes a snapshot, or returns a *jobs.Refusal if there is none of this name. It renames the snapshot first,
+// so that a half removed one is never taken for a whole one.
 func (s snapshotFolder) Remove(name string) error {
 	at := filepath.Join(s.path, name)
 	if !plainName(name) || s.read.Check(at) != nil {
@@ -72,10 +73,10 @@ func (s snapshotFolder) Remove(name string) error {
 // noSnapshots is the empty list of snapshots of a store that makes none.
 type noSnapshots struct{}
 
-// List implements handlers.Snapshots: it returns an empty list.
+// List returns an empty list.
 func (noSnapshots) List() ([]handlers.SnapshotInfo, error) { return []handlers.SnapshotInfo{}, nil }
 
-// Remove implements handlers.Snapshots: it returns a *jobs.Refusal, since there is no snapshot.
+// Remove returns a *jobs.Refusal, since there is no snapshot.
 func (noSnapshots) Remove(name string) error {
 	return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
 }

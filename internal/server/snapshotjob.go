@@ -17,7 +17,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// snapshotsOf returns the path of the folder for snapshots.
+// snapshotsOf returns the path of the folder for snapshots: the configured one, or COLLECTION-snapshots beside the
+// collection.
 func snapshotsOf(config configs.Config) string {
 	if config.Snapshots != "" {
 		return config.Snapshots
@@ -25,8 +26,8 @@ func snapshotsOf(config configs.Config) string {
 	return filepath.Clean(config.Collection) + "-snapshots"
 }
 
-// checkSnapshot returns a refusal of a snapshot job if its name is invalid or taken, or if the folder cannot hold a
-// snapshot. It returns an error if the store makes none.
+// checkSnapshot returns a *jobs.Refusal of a snapshot job if its name is invalid or taken, or if the folder cannot
+// hold a snapshot. It returns another error if the store makes none.
 func (s *collection) checkSnapshot(r jobs.Request) error {
 	if !plainName(r.Name) || strings.Contains("-_", r.Name[:1]) {
 		return jobs.Refuse(
@@ -49,13 +50,15 @@ func (s *collection) checkSnapshot(r jobs.Request) error {
 	return nil
 }
 
-// plainName reports whether a name can be a snapshot's folder and cannot lead out of the folder of snapshots.
+// plainName reports whether name can be a snapshot's folder and cannot lead out of the folder of snapshots: 1 to 64
+// letters, digits, - _ and ., not beginning with a dot.
 func plainName(name string) bool {
 	return name != "" && len(name) <= 64 && name[0] != '.' && strings.Trim(name, wording.NameLetters+".") == ""
 }
 
-// makeSnapshot runs a job that makes a snapshot, once searches see what was written before. If an attempt before a
-// restart has made it already, it returns that one.
+// makeSnapshot runs a job that makes a snapshot in the folder of snapshots, once searches see what was written
+// before. If an earlier attempt of the job has made it already, it returns that one. It fails if another snapshot has
+// the name.
 func (s *collection) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 	dir := snapshotsOf(s.config)
 	out := filepath.Join(dir, t.Name)
@@ -94,8 +97,8 @@ func madeSnapshot(s store.Snapshot, out string) jobs.Result {
 	return jobs.Result{Generation: s.Generation, Passages: s.Passages, Bytes: s.Bytes, Folder: out}
 }
 
-// snapshotID returns the id of the snapshot that a job makes. If an earlier attempt wrote one to the job's file, it
-// returns that and again is true; otherwise it writes a new one.
+// snapshotID returns the id of the snapshot that a job makes. If an earlier attempt wrote one to file, it returns
+// that, and again is true; otherwise it writes a new one there, durably.
 func snapshotID(file string, snapshots store.Snapshots) (id string, again bool, err error) {
 	data, err := os.ReadFile(file)
 	if err == nil {
@@ -111,7 +114,7 @@ func snapshotID(file string, snapshots store.Snapshots) (id string, again bool, 
 	})
 }
 
-// awaitVisible waits until searches see all acknowledged writes. It calls report with the number of changes that are
+// awaitVisible waits until searches see all acknowledged writes, and calls report with the number of changes that are
 // left. It returns an error if these cannot be indexed at the moment, or ctx ends.
 func (s *collection) awaitVisible(ctx context.Context, report func(jobs.Progress)) error {
 	return s.writer.Visible(ctx, func(backlog store.Backlog) error {

@@ -27,9 +27,9 @@ type SyncRequest struct {
 // syncBacklog times Ingest.FlushPassages is the most passages that may wait to be encoded during a Sync.
 const syncBacklog = 4
 
-// Sync opens a collection that no server has open, or one in a store, makes its documents equal to files
-// (keeping.Sync), and returns what it did when searches see it. It fails if the collection cannot be opened or an
-// expert of it cannot be loaded.
+// Sync opens a collection for writing, makes its documents equal to files (keeping.Sync), waits until searches see
+// them, and closes the collection. It returns what it did, also beside an error. It fails if a server has the
+// collection's folder open, or an expert cannot be loaded.
 func Sync(ctx context.Context, r SyncRequest) (synced keeping.SyncReport, err error) {
 	s := newCollection(r.Config, r.Log, nil, r.Readers)
 	s.config.Ingest.Backlog = min(s.config.Ingest.Backlog, syncBacklog*s.config.Ingest.FlushPassages)
@@ -73,18 +73,18 @@ type target struct {
 	engine *search.Engine
 }
 
-// Put implements keeping.Target: it adds or replaces a document, without a condition.
+// Put adds or replaces a document, whatever is there (keeping.Target).
 func (t target) Put(ctx context.Context, f keeping.DocumentFile) (keeping.ChangeResult, error) {
 	return t.keeper.Put(ctx, f, keeping.Condition{})
 }
 
-// Delete implements keeping.Target: it deletes a document, without a condition.
+// Delete deletes a document, whatever its version (keeping.Target).
 func (t target) Delete(ctx context.Context, id string) (keeping.ChangeResult, error) {
 	return t.keeper.Delete(ctx, id, keeping.Condition{})
 }
 
-// Documents implements keeping.Target: it returns up to limit documents in the order of their ids, beginning after the
-// id after. next is the after of the next call, or "" if no documents follow.
+// Documents returns up to limit documents in the order of their ids, beginning after the id after. next is the after
+// of the next call, or "" if no documents follow (keeping.Target).
 func (t target) Documents(ctx context.Context, after string, limit int) ([]corpus.Document, string, error) {
 	return t.engine.Documents(ctx, search.Caller{}, lookup.DocumentsRequest{After: after, Limit: limit})
 }

@@ -15,11 +15,10 @@ type typedWriter struct {
 	types func() conditions.Types
 }
 
-// MostWait implements handlers.BoundedWriter: it returns how long requests wait at most until searches see a change; 0:
-// no limit.
+// MostWait returns how long requests wait at most until searches see a change; 0: no limit (handlers.BoundedWriter).
 func (w *typedWriter) MostWait() time.Duration { return mostWait(w.Writer) }
 
-// typeMisfit returns why a put's metadata do not have the declared types. It returns nil if they have, and for a
+// typeMisfit returns which field of a put's metadata does not have its declared type; nil if all have, and for a
 // deletion.
 func typeMisfit(types conditions.Types, c *store.Change) *corpus.FieldError {
 	if c.Put == nil {
@@ -28,8 +27,8 @@ func typeMisfit(types conditions.Types, c *store.Change) *corpus.FieldError {
 	return types.Check(c.Put.Metadata)
 }
 
-// Apply implements store.Writer. It makes the changes whose metadata fit, in their order; the others get an error as
-// their result.
+// Apply makes the changes whose metadata have the declared types, in their order, and returns a result for each
+// change. The others are not made: their result has a *corpus.FieldError.
 func (w *typedWriter) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	types := w.types()
 	results := make([]store.ChangeResult, len(changes))
@@ -56,8 +55,8 @@ func (w *typedWriter) Apply(ctx context.Context, changes []store.Change) ([]stor
 	return results, err
 }
 
-// ApplyTogether implements store.Writer. It makes no change if the metadata of one do not fit: that one gets an error
-// as its result.
+// ApplyTogether makes all changes or none. If the metadata of one do not have the declared types, it makes none and
+// returns no error: that one's result has a *corpus.FieldError.
 func (w *typedWriter) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	types := w.types()
 	for i := range changes {

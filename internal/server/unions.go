@@ -44,9 +44,10 @@ func newUnions(most int, log *slog.Logger) *unions {
 	return &unions{most: most, log: log, kept: map[string]*union{}}
 }
 
-// takeUnion returns the union of collections that are open, with one more user, and makes it if there is none or a
-// collection has changed since. members have to stay open until giveBack, which the caller calls after use. It fails if
-// make does, or if ctx ends while another call makes the union.
+// takeUnion returns the union of open collections with one more user. It calls make for a new one if there is none or
+// a collection has changed since. members are the entries of names, which are sorted; they have to stay open until
+// giveBack, which the caller calls after use. It fails if make does, or if ctx ends while another call makes the
+// union.
 func (u *unions) takeUnion(
 	ctx context.Context,
 	names []string,
@@ -105,8 +106,8 @@ func (x *union) isReady() bool {
 // errUnmade is the error of a union whose making panicked.
 var errUnmade = errors.New("the collections could not be joined; the server's log says why")
 
-// makeUnion makes the engine of a union that takeUnion has added. If that fails, it removes the union again and returns
-// the error.
+// makeUnion calls make for the engine of a union that takeUnion has added, and wakes the callers that wait for it,
+// even if make panics. If make fails, it removes the union again and returns the error.
 func (u *unions) makeUnion(key string, x *union, make func() (*assembly.Union, error)) error {
 	x.err = errUnmade
 	defer u.announceMade(key, x)
@@ -122,7 +123,8 @@ func (u *unions) makeUnion(key string, x *union, make func() (*assembly.Union, e
 	return x.err
 }
 
-// announceMade wakes the callers that wait for a union: it is made, or has failed, in which case it is removed.
+// announceMade wakes the callers that wait for a union: it is made, or has failed. A failed one is removed, so that
+// the next call tries again.
 func (u *unions) announceMade(key string, x *union) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -144,8 +146,8 @@ func (u *unions) giveBack(x *union) {
 	}
 }
 
-// removeUnion removes a union from those that are kept. It returns the union if the caller has to close it; nil if
-// there is none or the union is in use: its last user closes it. mu must be held.
+// removeUnion removes a union from those that are kept. It returns the union for the caller to close; nil if there is
+// none or it is in use: its last user closes it. u.mu must be held.
 func (u *unions) removeUnion(key string) []*union {
 	x := u.kept[key]
 	if x == nil {
@@ -159,8 +161,8 @@ func (u *unions) removeUnion(key string) []*union {
 	return []*union{x}
 }
 
-// makeRoom removes the longest unused unions until one more can be kept, and returns those for the caller to close. mu
-// must be held.
+// makeRoom removes the longest unused unions until one more can be kept, and returns those for the caller to close.
+// Unions in use stay, even above the limit. u.mu must be held.
 func (u *unions) makeRoom() (closing []*union) {
 	for len(u.kept) >= u.most {
 		oldest := ""
@@ -177,8 +179,8 @@ func (u *unions) makeRoom() (closing []*union) {
 	return closing
 }
 
-// closeUnused closes unions without users that were last used before a time or have a member that changed since: they
-// keep its old files open.
+// closeUnused closes unions without users that were last used before a time, or one of whose collections has changed
+// since: these keep its old files open.
 func (u *unions) closeUnused(before time.Time) {
 	u.closeThose(func(x *union) bool { return x.users == 0 && (x.used.Before(before) || !x.engine.Current()) })
 }
@@ -201,7 +203,7 @@ func (u *unions) closeThose(selected func(*union) bool) {
 	u.closeAll(closing)
 }
 
-// closeAll closes unions that have no users, and logs errors.
+// closeAll closes the engines of unions that have no users, and logs errors.
 func (u *unions) closeAll(all []*union) {
 	for _, x := range all {
 		if x.engine == nil {
@@ -213,8 +215,9 @@ func (u *unions) closeAll(all []*union) {
 	}
 }
 
-// Join implements handlers.Collections: it returns a collection that searches several as one. They stay open until done
-// is called. The error is a *collections.Error if they cannot be searched as one.
+// Join returns a collection that searches the named ones as one. These are opened if necessary, and stay open until
+// done is called; call it if err is nil. The error is a *collections.Error if one is unknown or cannot be opened, or
+// they cannot be searched as one, or ctx's.
 func (r *registry) Join(ctx context.Context, names []string) (k *handlers.Collection, done func(), err error) {
 	var taken []*registryEntry
 	leave := func() {

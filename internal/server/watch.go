@@ -16,21 +16,22 @@ import (
 // condition in /readyz.
 type watcher struct{ *collection }
 
-// Recalibrated implements store.Watcher: it lets searches use the new calibration and settings.
+// Recalibrated lets searches use the new calibration and settings (store.Watcher).
 func (w watcher) Recalibrated() { w.useNewCalibration() }
 
-// ReadsPassages implements store.Watcher: it shows how the experts read the passages in /readyz.
+// ReadsPassages shows how the experts read the passages in /readyz (store.Watcher).
 func (w watcher) ReadsPassages(r store.Reads) { w.tellReads(r) }
 
-// Comes implements store.Watcher: before searches see what another process published, it takes experts that left the
-// collection out of the searches. After an error searches keep what they see.
+// Comes takes experts that are not in next out of the searches, before searches see next, which another process
+// published (store.Watcher). After an error next must not be used: searches keep what they see.
 func (w watcher) Comes(next store.Contents) error { return w.leaveOut(next) }
 
-// Came implements store.Watcher: when searches see what another process published, it adds experts that joined the
-// collection to the searches.
+// Came adds experts that joined the collection to the searches, when searches see now, which another process
+// published (store.Watcher). Failures are logged.
 func (w watcher) Came(now store.Contents) { w.takeIn(now) }
 
-// Is implements store.Watcher: it shows the store's condition in /readyz, and logs it, if it has changed.
+// Is shows the store's condition in /readyz, and logs it, if it has changed. It notes whether the store has lost the
+// collection (store.Watcher).
 func (w watcher) Is(c store.Condition) {
 	w.left.Store(c.Gone)
 	component := schema.Component{Name: c.Of, Status: handlers.Ready, Warnings: c.Warnings}
@@ -56,8 +57,8 @@ func (w watcher) Is(c store.Condition) {
 	w.condition = now
 }
 
-// useNewCalibration lets searches use the collection's newest calibration. If that cannot be used, searches go on with
-// the one before, and /readyz says why.
+// useNewCalibration lets searches use the collection's newest calibration and settings. If these cannot be used,
+// searches go on with those before; the log or /readyz says why.
 func (s *collection) useNewCalibration() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +70,9 @@ func (s *collection) useNewCalibration() {
 }
 
 // leaveOut stops searching the experts that the next generation does not have, or whose vectors another encoder made,
-// before searches see that generation. It reads the new vectors first, so that no search waits for that. It returns an
-// error if such an expert cannot be removed: the generation must not be used then.
+// before searches see that generation, and waits for searches under way. It verifies the new vectors first, so that
+// no search waits for that; damaged ones are logged. It returns an error if such an expert cannot be removed: the
+// generation must not be used then.
 func (s *collection) leaveOut(next store.Contents) error {
 	if err := next.VerifyVectors(s.running); err != nil {
 		if s.running.Err() != nil {
@@ -110,8 +112,8 @@ func (s *collection) leaveOut(next store.Contents) error {
 	return nil
 }
 
-// takeIn starts searching the experts that joined the collection and are configured. One that cannot be searched is
-// logged and not tried again until its fingerprint changes.
+// takeIn starts searching the experts of the collection that are configured and not searched yet. One that cannot be
+// searched is logged and not tried again until its fingerprint changes.
 func (s *collection) takeIn(now store.Contents) {
 	searched := s.searchedExperts()
 	for _, x := range now.Experts() {

@@ -61,7 +61,8 @@ type failedFile struct {
 	at time.Time
 }
 
-// newFollower returns a follower that has not compared anything yet. quiet: see follower.
+// newFollower returns a follower that has not compared anything yet. A file is read when nobody has written to it for
+// quiet.
 func newFollower(roots []string, reader *documents.Extractor, quiet time.Duration) *follower {
 	return &follower{
 		roots: roots, reader: reader, quiet: quiet, now: time.Now,
@@ -84,9 +85,9 @@ func (w *follower) listFiles(ctx context.Context) (map[string]fileState, error) 
 	return found, nil
 }
 
-// isBeingWritten reports whether somebody may still be writing a file: it was modified less than quiet ago, or since
-// the last look. For a modification time in the future only the last look counts, and a new file waits for the next
-// one.
+// isBeingWritten reports whether somebody may still be writing a file: it was modified less than w.quiet ago, or
+// since the last look. For a modification time in the future only the last look counts, and a new file waits for the
+// next one.
 func (w *follower) isBeingWritten(f documents.FoundFile) bool {
 	before, seen := w.before[f.At]
 	age := w.now().Sub(f.ModTime)
@@ -97,7 +98,7 @@ func (w *follower) isBeingWritten(f documents.FoundFile) bool {
 }
 
 // isUnchanged reports whether a file need not be read: it is unchanged since its documents were compared with it, or
-// since it could not be read less than tryFilesAgain ago. It also records the path of the file's id.
+// since it could not be read less than tryFilesAgain ago. It also records the file's path for its id in w.at.
 func (w *follower) isUnchanged(f documents.FoundFile) bool {
 	w.at[f.Path] = f.At
 	if failed, ok := w.failed[f.At]; ok && failed.fileState == stateOf(f) && w.now().Sub(failed.at) < tryFilesAgain {
@@ -113,10 +114,10 @@ type fileReports struct {
 	warned func(path, warning string)   // called when a part of a file was left out or guessed
 }
 
-// syncOnce compares the files with the documents once and updates the documents (keeping.Sync). It returns ok == false,
-// and does nothing, if no file has changed since everything was compared and nothing is due to be tried again. visible
-// must return when earlier writes are listed. The error is about more than one file, such as a folder that cannot be
-// read.
+// syncOnce compares the files with the documents once and updates the documents (keeping.Sync). ok is false, and
+// nothing is done, if no file has changed since everything was compared and nothing is due to be tried again. It
+// calls visible first, which has to return when earlier writes are listed. The error is about more than one file,
+// such as a folder that cannot be read; problems of single files go to report.
 func (w *follower) syncOnce(
 	ctx context.Context,
 	to keeping.Target,
@@ -218,7 +219,7 @@ func (s *collection) watchFolders(roots []string) error {
 }
 
 // reasonsToWait returns sentences for people that say why documents differ from their files after a comparison: its
-// error, or the held documents. nil: they do not differ.
+// error, or the documents it held back (keeping.Held); nil if they do not differ.
 func reasonsToWait(synced keeping.SyncReport, err error) []string {
 	if err != nil {
 		return []string{"the folders cannot be compared, which is tried again: " + err.Error()}
@@ -230,8 +231,8 @@ func reasonsToWait(synced keeping.SyncReport, err error) []string {
 	return reasons
 }
 
-// reportWaiting shows the reasons of reasonsToWait in /readyz and logs them, unless they are the same as before. It
-// returns the reasons as one string, to be passed as before the next time; "": there are none.
+// reportWaiting shows reasons in /readyz and logs them, unless they are the same as before. It returns the reasons as
+// one string, to be passed as before the next time; "" if there are none.
 func (s *collection) reportWaiting(before string, reasons []string) string {
 	now := strings.Join(reasons, "; ")
 	if now == before {

@@ -19,8 +19,9 @@ import (
 	"example.org/conclave/store"
 )
 
-// openWriter opens the store for writing, with all encoders, the collection's quotas and the types of its fields, and
-// sets s.writer.
+// openWriter opens the store for writing, with all encoders, and sets s.writer, which refuses passages above the
+// collection's quotas or with fields of other types than declared. It fails if another process writes, or an
+// encoder's vectors are not those of the collection.
 func (s *collection) openWriter(ctx context.Context) (err error) {
 	a, in := s.assembly, s.config.Ingest
 	contents, done := a.Store.Contents()
@@ -46,7 +47,8 @@ func (s *collection) openWriter(ctx context.Context) (err error) {
 	return err
 }
 
-// usedBytes returns how many bytes the collection's segments, if the store knows, and its copies of files take.
+// usedBytes returns how many bytes the collection takes: its segments, if the store measures them, and its copies of
+// files.
 func (s *collection) usedBytes() int64 {
 	has := int64(0)
 	if s.originals != nil {
@@ -60,8 +62,8 @@ func (s *collection) usedBytes() int64 {
 	return has
 }
 
-// acceptWrites opens the judgments, copies of files and jobs, and lets the API accept writes and jobs. It returns the
-// queue of the jobs, which the caller has to run.
+// acceptWrites opens the judgments, unanswered questions, copies of files and jobs, and lets the API accept writes
+// and jobs. It returns the queue of the jobs, which the caller has to run. s.writer must be set.
 func (s *collection) acceptWrites() (worker, error) {
 	kinds := map[string]jobs.Handler{
 		jobs.Snapshot: s.handlerIf(jobs.Handler{Check: s.checkSnapshot, Work: s.makeSnapshot}, func() error {
@@ -100,9 +102,9 @@ func (s *collection) acceptWrites() (worker, error) {
 	return queue, nil
 }
 
-// keepJudgments opens the file of judgments in the collection's folder, the parent of jobsFolder, and gives it to the
-// API. Damaged lines are logged and shown in /readyz. It does nothing if jobsFolder is "", for a collection in a
-// cluster.
+// keepJudgments opens the file of judgments in the collection's folder, the parent of jobsFolder, sets s.judgments,
+// and gives it to the API. Damaged lines are logged, shown in /readyz, and no error. It does nothing if jobsFolder is
+// "", for a collection in a cluster.
 func (s *collection) keepJudgments(jobsFolder string) error {
 	if jobsFolder == "" {
 		return nil
@@ -124,7 +126,8 @@ func (s *collection) keepJudgments(jobsFolder string) error {
 }
 
 // keepUnanswered opens the file of unanswered questions in the collection's folder, the parent of jobsFolder, if the
-// configuration keeps any. If it cannot, it says so in the log and /readyz, and the collection keeps none.
+// configuration keeps any, and sets s.unanswered. If it cannot, or jobsFolder is "", it says so in the log and
+// /readyz, and the collection keeps none.
 func (s *collection) keepUnanswered(jobsFolder string) {
 	if s.config.Unanswered.Keep == 0 {
 		return
@@ -163,7 +166,7 @@ func (s *collection) keepsJudgments() error {
 	return nil
 }
 
-// changesExperts returns an error if the store cannot change its experts while it is served.
+// changesExperts returns an error if the store cannot change its experts while it is served; nil if it can.
 func (s *collection) changesExperts() error {
 	_, err := s.writer.Experts()
 	return err
@@ -181,8 +184,8 @@ func (s *collection) handlerIf(h jobs.Handler, can func() error) jobs.Handler {
 	return h
 }
 
-// openJobs returns the queue of the jobs in the folder dir, or of those that all servers of the store share if dir is
-// "". Damaged records are shown in /readyz.
+// openJobs returns the queue of the jobs in the folder dir, or, if dir is "", of those that all servers of the
+// cluster share. It runs none yet. Damaged records are shown in /readyz; an unreadable folder is an error.
 func (s *collection) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, error) {
 	if dir == "" {
 		return jobs.NewQueue(jobs.NewShared(s.assembly.Store.JobRegisters()), o), nil
@@ -207,8 +210,8 @@ func (s *collection) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, err
 	return jobs.NewQueue(opened, o), nil
 }
 
-// withoutPaths returns a function that does work and removes this machine's paths from its error, which clients see.
-// The log gets the whole error.
+// withoutPaths returns a function that does work and replaces its error by one without this machine's paths, since
+// clients see it. The log gets the whole error, unless ctx has ended.
 func (s *collection) withoutPaths(
 	work func(context.Context, jobs.Task) (jobs.Result, error),
 ) func(context.Context, jobs.Task) (jobs.Result, error) {
@@ -222,8 +225,8 @@ func (s *collection) withoutPaths(
 	}
 }
 
-// tellWritable lets the API accept passages, or refuse them if the encoder of an expert that has vectors of its own is
-// absent: each passage needs vectors of all experts. Deleting stays possible.
+// tellWritable lets the API accept passages, or refuse them with the reason if the encoder of an expert that has
+// vectors of its own is absent: each passage needs vectors of all experts. Deleting stays possible.
 func (s *collection) tellWritable() {
 	needed := slices.DeleteFunc(
 		slices.Clone(s.assembly.Absent),
