@@ -26,8 +26,9 @@ type WantedBundle struct {
 	make func(ctx context.Context, checkpoint string) error
 }
 
-// ReadDeltas opens the deltas in the folders of files, in the order of the folders' names. It ignores folders without a
-// bundle, or with one that is no delta, and fails for a damaged one.
+// ReadDeltas opens the deltas in the folders of files, in the order of the folders' names. It ignores folders that
+// begin with a dot, have no bundle, or have one that is no delta. It fails if a delta is damaged, two have the same
+// name, or one has the name of the base encoder.
 func ReadDeltas(files fs.FS) ([]*convert.Delta, error) {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
@@ -61,11 +62,11 @@ func ReadDeltas(files fs.FS) ([]*convert.Delta, error) {
 
 // WantedExperts returns the merged bundles of deltas that setup makes: NAME in 8 bits, which is a quarter of the size
 // in memory and on disk, faster, and within a cosine of 0.997 (nine experts in float32 are 800 MB on disk and more in
-// memory). A bundle that was imported from the same delta in another precision is kept. With full, NAME-fp32 is made,
-// too.
+// memory). A bundle that was merged from the same delta in another precision is kept. If full is set, NAME-fp32 is
+// made, too. A head has one bundle.
 //
-// Late interaction comes in both precisions, as the base encoder does: next to the base in the same precision it takes
-// no encoder pass.
+// Late interaction comes in both precisions, as the base encoder does: next to the base in the same precision it
+// takes no encoder pass.
 func WantedExperts(cache provision.Cache, deltas []*convert.Delta, full bool) []WantedBundle {
 	var all []WantedBundle
 	for _, d := range deltas {
@@ -114,8 +115,8 @@ func isMerged(b *models.Bundle, d *convert.Delta, precision string) error {
 // importers is the largest number of bundles that are imported at the same time: each takes about 150 MB of memory.
 const importers = 4
 
-// Make makes bundles, several at a time, from the base's checkpoint. progress is called with the number of finished
-// ones. It returns the first error.
+// Make makes bundles, a few at a time, from the checkpoint of their base encoder. It calls progress with the number
+// of finished ones, first with 0, never twice at a time. It returns the first error; bundles that were finished stay.
 func Make(ctx context.Context, missing []WantedBundle, checkpoint string, progress func(done, total int)) error {
 	if len(missing) > 0 {
 		progress(0, len(missing))
@@ -139,7 +140,7 @@ func Make(ctx context.Context, missing []WantedBundle, checkpoint string, progre
 	return group.Wait()
 }
 
-// wantedBase returns the bundles of the base encoder in both precisions.
+// wantedBase returns the bundles of the base encoder that setup makes: one in 8 bits, one in full precision.
 func wantedBase(cache provision.Cache) []WantedBundle {
 	var all []WantedBundle
 	for _, precision := range []string{models.PrecisionInt8, models.PrecisionFP32} {
@@ -190,8 +191,8 @@ func isBase(b *models.Bundle, precision string) error {
 	return nil
 }
 
-// Missing returns those of wanted that are missing, damaged, or made by another version, and writes to out why the last
-// two are imported again.
+// Missing returns those of wanted that are missing, damaged, or made by another version, and writes a line to out for
+// each of the last two, which says why it is imported again.
 func Missing(wanted []WantedBundle, out io.Writer) (missing []WantedBundle) {
 	for _, w := range wanted {
 		b, err := models.Load(w.Folder)

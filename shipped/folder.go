@@ -14,9 +14,10 @@ import (
 	"example.org/conclave/models/convert"
 )
 
-// Folder returns the folder of an expert's bundle: where the configuration names one, in the configured folder of
-// bundles, or in the cache, where setup and imports make bundles. If one of the first two has a delta, it is the folder
-// of the merged bundle in the cache. It returns a *BundleError if there is none.
+// Folder returns the folder of an expert's bundle. It looks where the configuration names one, in the configured
+// folder of bundles, and in the cache, where setup and imports make bundles, in this order. If the folder has a
+// delta, the result is the folder in the cache of the bundle merged from it. The error is a *BundleError if there is
+// none; a damaged delta has another error.
 func Folder(config configs.Config, cache provision.Cache, name string) (string, error) {
 	merged := cache.Bundle(name)
 	for _, expert := range config.Experts {
@@ -36,13 +37,13 @@ func Folder(config configs.Config, cache provision.Cache, name string) (string, 
 	}
 }
 
-// Installed reports whether setup has made the shipped bundle of this name.
+// Installed reports whether the cache has a bundle of this name, whole or damaged.
 func Installed(cache provision.Cache, name string) bool {
 	_, err := os.Stat(filepath.Join(cache.Bundle(name), models.ManifestFile))
 	return err == nil
 }
 
-// Load loads an expert's bundle (Folder). It returns a *BundleError if there is none or it is damaged.
+// Load loads an expert's bundle from Folder. It returns a *BundleError if there is none or it is damaged.
 func Load(config configs.Config, cache provision.Cache, name string) (*models.Bundle, error) {
 	folder, err := Folder(config, cache, name)
 	if err != nil {
@@ -59,8 +60,9 @@ func Load(config configs.Config, cache provision.Cache, name string) (*models.Bu
 	return b, nil
 }
 
-// LoadFull loads an expert's bundle as Load does; for a bundle in 8 bits it returns that of the same weights in full
-// precision, if there is one in the folder InFull beside it.
+// LoadFull loads an expert's bundle as Load does. For a bundle in 8 bits it returns the one of the same weights in
+// full precision instead, if there is one in the folder InFull beside it; it fails if that one is damaged or of other
+// weights.
 func LoadFull(config configs.Config, cache provision.Cache, name string) (*models.Bundle, error) {
 	b, err := Load(config, cache, name)
 	if err != nil || b.Manifest.Precision != models.PrecisionInt8 {
@@ -79,7 +81,7 @@ func LoadFull(config configs.Config, cache provision.Cache, name string) (*model
 	return full, nil
 }
 
-// isMade reports whether setup makes a bundle with this name.
+// isMade reports whether setup makes a bundle with this name: the base, a shipped expert, or the reader.
 func isMade(name string) bool { return slices.Contains(All(), name) || name == Reader }
 
 // BundleError is the error of an expert whose bundle is missing or cannot be loaded.
@@ -95,8 +97,8 @@ func (e *BundleError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *BundleError) Unwrap() error { return e.Err }
 
-// usableFolder returns folder or, if it holds a delta, the folder merged if its bundle was made from that very delta.
-// It fails if there is no bundle to use.
+// usableFolder returns folder if it has no delta. If it has one, it returns merged if the bundle there was made from
+// that very delta, otherwise a *BundleError with Delta set. It does not look whether folder has a bundle.
 func usableFolder(folder, merged string) (string, error) {
 	d, err := convert.OpenDelta(os.DirFS(folder))
 	switch {

@@ -16,9 +16,10 @@ import (
 // its own.
 var ErrNoFolder = errors.New("neither a name for the bundle nor its folder is given")
 
-// Import makes a bundle from a checkpoint, an exported ONNX model, or a delta in the folder from. A delta is merged
-// with the base that setup fetched, unless o names another one. The bundle goes to out; if out is "", it goes to the
-// cache under its name, where it is found.
+// Import makes a bundle from a checkpoint, an exported ONNX model, or a delta in the folder from, and returns it. A
+// delta is merged with the base that setup fetched, unless o.Base is set. The bundle is written to out; if out is "",
+// to the cache under its name, where Folder finds it. Without out, it returns ErrNoFolder if o.Name is "" and from is
+// no delta, and wraps ErrNameTaken for a name that setup uses.
 func Import(
 	ctx context.Context,
 	cache provision.Cache,
@@ -46,8 +47,9 @@ func Import(
 	return b, provision.ExplainFull(err, out)
 }
 
-// ofDelta sets the base in o, unless it names one, and returns the folder for the bundle: out, or if that is "" one in
-// the cache. It fails if the base is missing, or the name is one that setup uses.
+// ofDelta sets o.Base, unless it is set, to the base that setup fetched, and returns the folder for the bundle: out,
+// or if that is "" one in the cache. It fails if the base is missing or damaged, or, without out, if setup uses the
+// name.
 func ofDelta(d *convert.Delta, cache provision.Cache, out string, o *convert.Options) (string, error) {
 	if o.Base == "" {
 		base, err := cache.VerifyBase()

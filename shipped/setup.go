@@ -32,7 +32,8 @@ type Setup struct {
 	Progress func(done, total int) // bundles imported
 }
 
-// deltasToImport returns the deltas to merge, from s.Folder or the program.
+// deltasToImport returns the deltas to merge: those of the folder s.Folder, none if that is "none", or, if it is "",
+// those in the program, with s.Usual only the usual ones.
 func (s *Setup) deltasToImport() ([]*convert.Delta, error) {
 	switch s.Folder {
 	case "":
@@ -54,8 +55,9 @@ func (s *Setup) deltasToImport() ([]*convert.Delta, error) {
 	return all, nil
 }
 
-// Run makes everything available that serving the base encoder and the shipped experts needs, and returns the names of
-// these experts. Files that are there are verified and not made again.
+// Run fetches and makes everything that serving the base encoder and the shipped experts needs, and returns the names
+// of the experts beside the base. Files that are there are verified and not made again. It writes what it does to
+// s.Out. After an error, finished files stay and are used by the next run.
 func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string, err error) {
 	defer func() { err = provision.ExplainFull(err, cache.Root) }()
 	deltas, err := s.deltasToImport()
@@ -114,7 +116,7 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 	return names, nil
 }
 
-// announceDownloads writes what will be fetched and how large it is.
+// announceDownloads writes to s.Out what will be fetched and how large it is; nothing if everything is there.
 func (s *Setup) announceDownloads(cache provision.Cache) error {
 	fetches, err := cache.ToFetch(s.Provider, s.Languages)
 	if err != nil || len(fetches) == 0 {
@@ -136,10 +138,11 @@ func (s *Setup) announceDownloads(cache provision.Cache) error {
 	return err
 }
 
-// roundToMegabytes returns bytes in whole megabytes (10⁶).
+// roundToMegabytes returns a number of bytes in megabytes (10⁶), rounded to the nearest.
 func roundToMegabytes(bytes int64) int64 { return (bytes + 500_000) / 1_000_000 }
 
-// reportStep writes what a step of setup did.
+// reportStep writes a line to s.Out about a finished step of setup: what it provides, whether that was fetched, and
+// its path.
 func (s *Setup) reportStep(step provision.Step) {
 	did := "verified"
 	if step.Fetched {
@@ -148,8 +151,8 @@ func (s *Setup) reportStep(step provision.Step) {
 	_, _ = fmt.Fprintf(s.Out, "%s: %s, %s\n", step.What, did, step.Path)
 }
 
-// makeMissing makes those of wanted that are missing or out of date, from the base's checkpoint, while it has the lock
-// of the cache.
+// makeMissing makes those of wanted that are missing or out of date, from the base's checkpoint. It waits for the
+// lock of the cache first, since another process may have made them meanwhile.
 func (s *Setup) makeMissing(
 	ctx context.Context, cache provision.Cache, checkpoint string, wanted []WantedBundle,
 ) error {
@@ -164,8 +167,8 @@ func (s *Setup) makeMissing(
 // ErrNameTaken is the error of a name that setup uses.
 var ErrNameTaken = errors.New("choose another name, or a folder outside the cache")
 
-// CheckName returns an error that wraps ErrNameTaken if an imported bundle of this name would be replaced by setup: if
-// the name is that of a base encoder, or of a shipped expert or reader other than d.
+// CheckName returns an error that wraps ErrNameTaken if setup would replace a bundle of this name that was imported
+// from d: if the name is the base encoder's, or that of a shipped expert or reader other than d.
 func CheckName(name string, d *convert.Delta) error {
 	if isBaseName(name) {
 		return fmt.Errorf("the name %q is the base encoder's: %w", name, ErrNameTaken)

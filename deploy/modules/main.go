@@ -25,6 +25,8 @@ import (
 	"golang.org/x/mod/zip"
 )
 
+// main writes the modules of the working directory into the folder that the command line names, and prints their
+// versions.
 func main() {
 	if len(os.Args) != 2 {
 		_, _ = fmt.Fprintln(os.Stderr, "usage: modules FOLDER")
@@ -43,7 +45,9 @@ func main() {
 // clientFolder is where the Go client lies, which has a go.mod of its own.
 const clientFolder = "client/go"
 
-// writeModules writes both modules of the checkout root into a folder, and returns them.
+// writeModules writes both modules of the checkout root, the program and the Go client, into folder as a module proxy
+// serves them, and returns them, the program first. Both get the version of the client that go.mod requires. After an
+// error a part is left.
 func writeModules(root, folder string) ([]module.Version, error) {
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -66,7 +70,8 @@ func writeModules(root, folder string) ([]module.Version, error) {
 	return []module.Version{program, client}, nil
 }
 
-// clientVersion returns the version of the client that a go.mod requires. go install takes no module with replace.
+// clientVersion returns the version of the Go client that a go.mod requires. It fails if there is none, or if the
+// go.mod has replace or exclude, with which go install refuses a module.
 func clientVersion(goMod []byte) (string, error) {
 	file, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
@@ -83,7 +88,8 @@ func clientVersion(goMod []byte) (string, error) {
 	return "", fmt.Errorf("go.mod does not require %s/%s", file.Module.Mod.Path, clientFolder)
 }
 
-// writeModule writes list, description, go.mod and files of a module version into a proxy's folder.
+// writeModule writes the files of a module version, VERSION.info, .mod, .zip and list, into a folder laid out as a
+// module proxy. source is the folder of the module's files.
 func writeModule(m module.Version, source, folder string) error {
 	files, err := filesOf(source)
 	if err != nil {
@@ -125,7 +131,7 @@ func writeModule(m module.Version, source, folder string) error {
 // file holds a file of a module by its path in it.
 type file struct{ name, path string }
 
-// Path returns the path in the module.
+// Path returns the slash-separated path of the file in the module.
 func (f file) Path() string { return f.name }
 
 // Lstat returns the information of the file on the disk.
@@ -134,7 +140,8 @@ func (f file) Lstat() (os.FileInfo, error) { return os.Lstat(f.path) }
 // Open opens the file on the disk.
 func (f file) Open() (io.ReadCloser, error) { return os.Open(f.path) }
 
-// filesOf returns the files of a module that git knows; a folder with a go.mod of its own is another module.
+// filesOf returns the regular files of a module that git tracks and that are on disk. It leaves out folders with a
+// go.mod of their own, which are other modules. It fails if folder is not in a git checkout.
 func filesOf(folder string) ([]zip.File, error) {
 	list := exec.Command("git", "ls-files", "-z")
 	list.Dir = folder

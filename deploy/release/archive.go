@@ -27,7 +27,7 @@ type ArchiveFile struct {
 	Program bool
 }
 
-// open returns a file's bytes and their number.
+// open returns a reader of a file, which the caller closes, and its size in bytes.
 func (f ArchiveFile) open() (io.ReadCloser, int64, error) {
 	if f.Path == "" {
 		return io.NopCloser(strings.NewReader(string(f.Text))), int64(len(f.Text)), nil
@@ -43,7 +43,7 @@ func (f ArchiveFile) open() (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
-// mode returns the permissions: 0755 for a program, else 0644.
+// mode returns the file's permissions: 0755 for a program, else 0644.
 func (f ArchiveFile) mode() int64 {
 	if f.Program {
 		return 0o755
@@ -61,8 +61,8 @@ func (c Content) sortedNames() []string {
 	return names
 }
 
-// AddFolder adds the files of a folder, below a path. skip, where it is not nil, says of a file's path
-// in the folder that it stays behind.
+// AddFolder adds all files in a folder and its subfolders to c, under the path below. Files for whose path in the
+// folder skip returns true are left out; skip may be nil. It reads only names.
 func (c Content) AddFolder(below, folder string, skip func(string) bool) error {
 	files := os.DirFS(folder)
 	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -74,8 +74,8 @@ func (c Content) AddFolder(below, folder string, skip func(string) bool) error {
 	})
 }
 
-// WriteArchive writes a gzipped tar of files below a folder's name. The bytes depend on the content, the name,
-// the time and the level of compression alone.
+// WriteArchive writes a gzipped tar of content, every file below the path folder and with the time at, in the order
+// of their names. level is that of compress/flate. The same arguments give the same bytes.
 func WriteArchive(out io.Writer, folder string, content Content, at time.Time, level int) error {
 	packed, err := gzip.NewWriterLevel(out, level)
 	if err != nil {
@@ -90,7 +90,7 @@ func WriteArchive(out io.Writer, folder string, content Content, at time.Time, l
 	return errors.Join(archive.Close(), packed.Close())
 }
 
-// addToArchive adds a file under a name, with the time at as its time of change.
+// addToArchive adds a file to archive under a name, with at as its modification time.
 func addToArchive(archive *tar.Writer, name string, file ArchiveFile, at time.Time) error {
 	in, size, err := file.open()
 	if err != nil {
@@ -105,8 +105,9 @@ func addToArchive(archive *tar.Writer, name string, file ArchiveFile, at time.Ti
 	return err
 }
 
-// Archive writes the archive of a platform: the program of parts with what is installed beside it, in the
-// layout of the cache.
+// Archive writes the archive of a platform, such as linux-amd64, into r.Out: the program, its bill of materials and
+// the licences in the folder parts, the files of the folder installed, which is laid out as a cache, documentation
+// and shell completions.
 func (r *Release) Archive(parts, platform, installed string) error {
 	content := Content{
 		"bin/conclave":                         {Path: filepath.Join(parts, "conclave"), Program: true},
@@ -136,7 +137,8 @@ func (r *Release) Archive(parts, platform, installed string) error {
 	})
 }
 
-// addCompletions adds the completions of shells, where the shells look for them below a prefix.
+// addCompletions adds the completions of bash, zsh and fish in r.Parts to content, at the paths where the shells look
+// for them below a prefix. It fails if one is missing.
 func (r *Release) addCompletions(content Content) error {
 	for shell, place := range map[string]string{
 		"bash": "share/bash-completion/completions/conclave",
@@ -152,7 +154,7 @@ func (r *Release) addCompletions(content Content) error {
 	return nil
 }
 
-// write writes a file of the release, which is there whole or not at all.
+// write writes the file name of the release with fill. It is there whole or, after an error, not at all.
 func (r *Release) write(name string, fill func(io.Writer) error) error {
 	partial, err := os.CreateTemp(r.Out, ".partial-")
 	if err != nil {
@@ -165,7 +167,8 @@ func (r *Release) write(name string, fill func(io.Writer) error) error {
 	return os.Rename(partial.Name(), filepath.Join(r.Out, name))
 }
 
-// writeSums writes SHA256SUMS of a folder, in the form that sha256sum checks, and returns it.
+// writeSums writes the file SHA256SUMS of the files in folder, in the form that sha256sum checks, and returns its
+// text. It leaves out folders and hidden files.
 func writeSums(folder string) (string, error) {
 	const name = "SHA256SUMS"
 	entries, err := os.ReadDir(folder)

@@ -23,6 +23,7 @@ import (
 	"example.org/conclave/internal/provision"
 )
 
+// main makes a release as the command line says.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -49,7 +50,8 @@ var platforms = []struct{ OS, Arch, Tag string }{
 	{"darwin", "arm64", "macosx_14_0_arm64"},
 }
 
-// run makes a release as the command line says, and writes to out what it made.
+// run makes a release as the command line args says, and writes to out what it made. It fails without -version,
+// -parts or -out.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	r := Release{Level: flate.BestCompression}
@@ -73,7 +75,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return r.Make(ctx, cache, out)
 }
 
-// Make writes everything for the platforms of which there is a program, and says what it wrote.
+// Make writes archives, wheels, bills of materials, the notes and checksums into r.Out, for the platforms of which
+// r.Parts has a program, and says on out what it wrote and which platforms it left out. It fails if there is no
+// program at all. After an error, finished files stay.
 func (r *Release) Make(ctx context.Context, cache provision.Cache, out io.Writer) error {
 	if err := os.MkdirAll(r.Out, 0o755); err != nil {
 		return err
@@ -121,10 +125,10 @@ func (r *Release) Make(ctx context.Context, cache provision.Cache, out io.Writer
 	return err
 }
 
-// name returns the name of a platform's archive, without an extension.
+// name returns the name of a platform's archive, without an extension: conclave-VERSION-PLATFORM.
 func (r *Release) name(platform string) string { return "conclave-" + r.Version + "-" + platform }
 
-// writeNotes writes what the changelog says of this version.
+// writeNotes writes NOTES.md with what the changelog says of this version (Notes). It fails if that is nothing.
 func (r *Release) writeNotes() error {
 	changelog, err := os.ReadFile(filepath.Join(r.Source, "CHANGELOG.md"))
 	if err != nil {
@@ -137,8 +141,8 @@ func (r *Release) writeNotes() error {
 	return os.WriteFile(filepath.Join(r.Out, "NOTES.md"), []byte(notes), 0o644)
 }
 
-// Notes returns the section of a changelog that is about a version or, where it has none, about what is
-// unreleased, under a heading with the version.
+// Notes returns the section of a changelog about a version or, if it has none, the section "Unreleased", under a
+// heading with the version. It fails if it has neither.
 func Notes(changelog, version string) (string, error) {
 	sections := strings.Split("\n"+changelog, "\n## ")
 	for _, wanted := range []string{version, "Unreleased"} {

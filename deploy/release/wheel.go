@@ -110,7 +110,7 @@ type distribution struct {
 	Metadata, Scripts  string
 }
 
-// fileName returns the name of the wheel, as PEP 427 has it.
+// fileName returns the name of the wheel by PEP 427: NAME-VERSION-TAG.whl.
 func (d distribution) fileName() string { return d.Name + "-" + d.Version + "-" + d.Tag + ".whl" }
 
 // write writes a wheel with the content (PEP 427), to which it adds METADATA, WHEEL and entry_points.txt: it changes

@@ -18,10 +18,11 @@ import (
 	"example.org/conclave/store"
 )
 
-// demoFolder returns the folder of the demo's collections in the cache.
+// demoFolder returns the path in the cache of the folder with the demo's collections and documents.
 func demoFolder(cache provision.Cache) string { return filepath.Join(cache.Root, "demo") }
 
-// Experts returns the configuration of the base encoder and the named experts, as setup makes them, in 8 bits.
+// Experts returns the configuration of the base encoder and then the named experts, with their bundles of 8 bits in
+// the cache.
 func Experts(cache provision.Cache, names []string) []configs.Expert {
 	var all []configs.Expert
 	for _, name := range append([]string{shipped.Base}, names...) {
@@ -30,8 +31,9 @@ func Experts(cache provision.Cache, names []string) []configs.Expert {
 	return all
 }
 
-// Folder returns the folder of the demo's collection with these experts, whether or not it is there. Its name changes
-// with the corpus, with every encoder and with how words are indexed, so that an old one is never taken for a new one.
+// Folder returns the path of the demo's collection with these experts, whether or not it is there. Its name changes
+// with the corpus, with every encoder and with how words are indexed, so that an old one is never taken for a new
+// one. It fails if a bundle cannot be read.
 func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 	sum := sha256.New()
 	for _, x := range experts {
@@ -46,7 +48,7 @@ func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 	return filepath.Join(demoFolder(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 
-// sumOfDocuments returns a name that changes with the content of the documents.
+// sumOfDocuments returns 16 hexadecimal digits that change with the names and content of the demo's documents.
 func sumOfDocuments() (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(FS, documentsName, func(path string, entry fs.DirEntry, err error) error {
@@ -63,7 +65,8 @@ func sumOfDocuments() (string, error) {
 // documentsName is the name of the folder of documents, and the beginning of their folder's name in the cache.
 const documentsName = "documents"
 
-// Documents returns the folder of the demo's documents in the cache, and writes them if they are not there.
+// Documents returns the folder of the demo's documents in the cache, and writes them if they are not there. Several
+// processes may call it at the same time.
 func Documents(cache provision.Cache) (string, error) {
 	sum, err := sumOfDocuments()
 	if err != nil {
@@ -96,8 +99,8 @@ func Documents(cache provision.Cache) (string, error) {
 	return "", err
 }
 
-// Found returns the folder of the demo's collection with the default experts in 8 bits; "" if
-// there is none.
+// Found returns the folder of the demo's collection with the default experts in 8 bits; "" if there is none or their
+// bundles cannot be read.
 func Found(cache provision.Cache) string {
 	at, err := Folder(cache, Experts(cache, []string{shipped.Late}))
 	if err != nil {
@@ -113,7 +116,8 @@ func Found(cache provision.Cache) string {
 const sumBytes = 8
 
 // MakeRoom makes the folder of the demo's collections, and removes from it the collections and documents of other
-// versions, but not current, and no collection to which a process writes. A folder that cannot be removed is no error.
+// versions, except current, a path as from Folder, and collections to which a process writes. A folder that cannot be
+// removed is no error.
 func MakeRoom(cache provision.Cache, current string) error {
 	documents, _ := sumOfDocuments()
 	entries, _ := os.ReadDir(demoFolder(cache))

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
+// main writes the objects of the folders on the command line as JSON to standard output.
 func main() {
 	if err := run(os.Args[1:], os.Stdout); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "manifests:", err)
@@ -35,8 +36,8 @@ type Rendered struct {
 	Objects []map[string]any `json:"objects"`
 }
 
-// run writes the objects of every folder as JSON. It fails without a folder, and for an object of an unknown kind or
-// with an unknown field.
+// run writes the objects of every folder, which kustomize renders, as one JSON list to out. It fails without a
+// folder, and for an object of an unknown kind or with an unknown field.
 func run(folders []string, out io.Writer) error {
 	if len(folders) == 0 {
 		return errors.New("no folder is named")
@@ -61,7 +62,7 @@ func run(folders []string, out io.Writer) error {
 	return json.NewEncoder(out).Encode(all)
 }
 
-// render returns the objects of a folder, all of which the decoder has accepted.
+// render returns the objects that kustomize renders of a folder. It fails if strict does not accept one of them.
 func render(folder string, strict runtime.Decoder) (Rendered, error) {
 	out := Rendered{Folder: folder}
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
