@@ -60,7 +60,7 @@ type granularScores struct {
 }
 
 // surestOutcome returns the outcome of the granularity that gives its first passage the highest probability at a
-// temperature.
+// temperature. Of equal ones the first counts; a granularity without scores has the probability 0.
 func (g *granularScores) surestOutcome(temperature float64) (o Outcome) {
 	best := -1.
 	for i, scores := range g.scores {
@@ -118,7 +118,8 @@ func (f CCEFit) chosenSources(sources []fusion.ObservedSource) (out []fusion.Obs
 }
 
 // FitCCE chooses three of the granularities, or takes the experts named in among, and fits their temperature. others
-// has a fit on the other folds for each question. All results are nil if there are fewer than two granularities.
+// has a fit on the other folds for each question. All results are nil if there are fewer than two granularities. It
+// fails if the fit does or ctx ends. There must be a question.
 func (e *Evidence) FitCCE(
 	ctx context.Context,
 	among ...string,

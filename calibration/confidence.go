@@ -82,8 +82,9 @@ func (c *Confidence) Validate() error {
 // Chances are confidences for several numbers of passages (K), ascending.
 type Chances []Confidence
 
-// Of returns the chance that any of the first k passages answers: the highest of
-// those calibrated for k or fewer, since more passages cannot answer less.
+// Of returns the chance that any of the first k passages answers: the highest of those calibrated for k or fewer, since
+// more passages cannot answer less. It fails if none is calibrated for k or fewer, or if the signals are not those that
+// were fitted.
 func (c Chances) Of(signals []float64, k int) (float64, error) {
 	chance, known := 0.0, false
 	for i := range c {
@@ -116,12 +117,14 @@ type ConfidenceFit struct {
 // overfits (Niculescu-Mizil and Caruana, 2005).
 const enoughForSteps = 1000
 
-// FitConfidence calibrates the chance that any of the first k passages answers, by an
-// isotonic function and by Platt's, about a prior (nil: none). It chooses by the Brier score
-// on held-out questions: the isotonic function if it is better by more than two standard
-// errors of the paired difference and there are enough questions, else Platt's, which gives
-// different answers different confidences, is never certain, and has few parameters.
-// Confidence.Reason has the choice and the figures.
+// FitConfidence calibrates the chance that any of the first k passages answers, by an isotonic function and by Platt's,
+// about a prior (nil: none). It chooses by the Brier score on held-out questions: the isotonic function if it is better
+// by more than two standard errors of the paired difference and there are enough questions, else Platt's, which gives
+// different answers different confidences, is never certain, and has few parameters. Confidence.Reason has the choice
+// and the figures.
+//
+// names are those of the signals, in their order. Questions that are not measured (Without) count for the fit alone. It
+// fails if k is below 1, there are no questions, or a signal is not a number.
 func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Logistic) (ConfidenceFit, error) {
 	var fit ConfidenceFit
 	if k < 1 {
@@ -271,9 +274,9 @@ type scoredOutcome struct {
 	Weight  float64 // how many outcomes it counts for; 0: one
 }
 
-// fitIsotonic returns the non-decreasing function with the least squared error, by
-// pooling adjacent violators (Ayer et al., 1955; for chances: Zadrozny and
-// Elkan, 2002). Equal scores get one chance.
+// fitIsotonic returns the non-decreasing function with the least squared error, by pooling adjacent violators (Ayer et
+// al., 1955; for chances: Zadrozny and Elkan, 2002). Equal scores get one chance. It fails without outcomes, and for a
+// score that is not finite.
 func fitIsotonic(outcomes []scoredOutcome) (Isotonic, error) {
 	if len(outcomes) == 0 {
 		return Isotonic{}, fmt.Errorf("there are no outcomes to fit on")
@@ -314,8 +317,8 @@ func fitIsotonic(outcomes []scoredOutcome) (Isotonic, error) {
 	return f, nil
 }
 
-// Of returns the chance at a score. Within a step it is the step's chance, between two
-// steps it is interpolated linearly, and beyond the ends it is that of the end.
+// Of returns the chance at a score. Within a step it is the step's chance, between two steps it is interpolated
+// linearly, and beyond the ends it is that of the end. Without steps it is 0.
 func (f Isotonic) Of(score float64) float64 {
 	next, _ := slices.BinarySearchFunc(f.Steps, score, func(s Step, score float64) int { return cmp.Compare(s.To, score) })
 	switch {

@@ -65,6 +65,8 @@ type fitRun struct {
 //
 // "Auto" becomes the gate, or the best of the methods that are significantly better. A method by which the collection
 // cannot answer is left out, which the report says. Fit fails if there is none.
+//
+// It sets the confidences of the experts in e's questions (FitTemperatures).
 func Fit(ctx context.Context, e *Evidence, o FitOptions) (*Record, *FitReport, error) {
 	f := &fitRun{Evidence: e, options: o,
 		record: &Record{Questions: e.domains, Specialists: o.Specialists},
@@ -175,7 +177,8 @@ func (f *fitRun) measureConfidences() error {
 }
 
 // FitTemperatures returns the temperature of every expert with an ensemble, by its column. It also sets each question's
-// confidences of the experts, by temperatures that were fitted on the other folds.
+// confidences of the experts, by temperatures that were fitted on the other folds. Experts without an ensemble of at
+// least two members are left out. It fails if no question has two hits of an expert with one, or ctx ends.
 func (e *Evidence) FitTemperatures(ctx context.Context) (map[int]temperatureFit, error) {
 	fits := map[int]temperatureFit{}
 	for column, name := range e.Sources {

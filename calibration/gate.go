@@ -47,10 +47,11 @@ func (o *GateOptions) priorGate(late bool) *fusion.Gate {
 	return o.Towards
 }
 
-// FitGate minimises the mean over questions of listwise plus lateness of κ · score, over a
-// question's candidates: passages that answer should be first, and among the first twenty.
-// The sharpness κ is fitted too and then dropped, since it does not change the order. The
-// method is quasi-Newton from equal weights, so the result is deterministic.
+// FitGate minimises the mean over questions of listwise plus lateness of κ · score, over a question's candidates:
+// passages that answer should be first, and among the first twenty. The sharpness κ is fitted too and then dropped,
+// since it does not change the order. The method is quasi-Newton from equal weights, so the result is deterministic. It
+// fails if no question has a passage that answers among its candidates, if the gate to begin with is invalid, or if ctx
+// ends.
 func FitGate(ctx context.Context, questions []Question, o GateOptions) (fusion.Gate, error) {
 	forms, err := formsOf(questions, o.Specialists)
 	if err != nil {

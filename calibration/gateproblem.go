@@ -14,7 +14,8 @@ import (
 // They do not depend on other questions, so all folds share them.
 type askedForms []gateForm
 
-// formsOf returns the forms of each question when at most so many specialists are asked.
+// formsOf returns the forms of each question when at most so many specialists are asked. It fails if a source has no
+// column in its question's table.
 func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 	all := make([]askedForms, len(questions))
 	err := inParallel(len(questions), func(i int) error {

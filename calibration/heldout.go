@@ -27,7 +27,8 @@ type MethodAnswer struct {
 // AnsweredDepth is how many passages of an answer are looked at.
 const AnsweredDepth = 100
 
-// FoldGates returns a gate for each fold, fitted on the questions of the other folds.
+// FoldGates returns a gate for each fold, fitted on the questions of the other folds. It fails if one cannot be fitted
+// (FitGate).
 func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusion.Gate, error) {
 	forms, err := formsOf(questions, o.Specialists)
 	if err != nil {
@@ -50,11 +51,10 @@ func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusi
 	return gates, nil
 }
 
-// AnswerByFold answers each question with the gate that was fitted without its fold. The
-// questions may have other sources than the gates were fitted with, and may be other
-// questions: thus it measures a gate with experts that joined, or on a domain that it was
-// not fitted on. specialists is how many of them are asked, the most familiar with each
-// question; 0: all.
+// AnswerByFold answers each question with the gate that was fitted without its fold. The questions may have other
+// sources than the gates were fitted with, and may be other questions: thus it measures a gate with experts that
+// joined, or on a domain that it was not fitted on. specialists is how many of them are asked, the most familiar with
+// each question; 0: all. It fails if a gate and a question do not fit together.
 func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([]MethodAnswer, error) {
 	answers := make([]MethodAnswer, len(questions))
 	err := inParallel(len(questions), func(i int) (err error) {
@@ -92,7 +92,8 @@ func firstRelevant(r fusion.Ranking, relevant map[rank.Ordinal]float64) int {
 	return 0
 }
 
-// By returns the answers of a method to every question, several at a time: no two questions may share a table.
+// By returns the answers of a method to every question, several at a time: no two questions may share a table. It fails
+// if the method fails for a question.
 func By(questions []Question, method func(q *Question) (fusion.Ranking, error)) ([]MethodAnswer, error) {
 	out := make([]MethodAnswer, len(questions))
 	err := inParallel(len(questions), func(i int) error {
@@ -134,9 +135,8 @@ func foldOf(id string) int {
 	return int(binary.BigEndian.Uint64(sum[:]) % Folds)
 }
 
-// crossFit applies to each question what was fitted on the questions of the
-// other folds, and returns the results in the order of the questions. id is a
-// question's id.
+// crossFit applies to each question what was fitted on the questions of the other folds, and returns the results in the
+// order of the questions. id is a question's id. It fails if fit or apply does, or if all questions are in one fold.
 func crossFit[Question, Model, Result any](questions []Question, id func(*Question) string,
 	fit func(others []Question) (Model, error), apply func(Model, *Question) (Result, error)) ([]Result, error) {
 	folds := make([]int, len(questions))

@@ -49,12 +49,11 @@ const priorStrength = 30
 // one number and is learned from fewer questions.
 const levelStrength = 5
 
-// fitLogistic returns the logistic function with the highest likelihood, by
-// Newton's method; with a prior, the most likely one where its coefficients, and
-// the log-odds in the middle of the signals, lie about the prior's. The targets are Platt's,
-// (N₊+1)/(N₊+2) and 1/(N₋+2) in
-// place of 1 and 0, so that signals which separate the outcomes do not give a
-// certainty (Platt, 1999; Lin, Lin and Weng, 2007).
+// fitLogistic returns the logistic function with the highest likelihood, by Newton's method; with a prior, the most
+// likely one where its coefficients, and the log-odds in the middle of the signals, lie about the prior's. The targets
+// are Platt's, (N₊+1)/(N₊+2) and 1/(N₋+2) in place of 1 and 0, so that signals which separate the outcomes do not give
+// a certainty (Platt, 1999; Lin, Lin and Weng, 2007). It fails without outcomes, for a signal that is not a number, for
+// a prior of other signals, and if the steps do not converge.
 func fitLogistic(names []string, outcomes []signalOutcome, prior *Logistic) (Logistic, error) {
 	if len(outcomes) == 0 {
 		return Logistic{}, fmt.Errorf("there are no outcomes to fit on")

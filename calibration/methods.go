@@ -56,14 +56,14 @@ func (f *fitRun) methodOffer() fusion.Offer {
 	return o
 }
 
-// surely is by how many standard errors of the mean difference another method has to be better than the gate to become
-// "auto". With few questions one is often better by chance.
-const surely = 2
+// leastAhead is by how many standard errors of the mean difference another method has to be better than the gate to
+// become "auto". With few questions one is often better by chance.
+const leastAhead = 2
 
 // chooseAuto sets the record's "auto" to the gate, or to the best of the methods that are significantly better by the
 // sum of top-1 and top-20.
 func (f *fitRun) chooseAuto() (err error) {
-	for _, m := range inOrder(f.methods) {
+	for _, m := range tryOrder(f.methods) {
 		f.record.Auto = m.method
 		err = f.options.Try(f.record)
 		if err == nil {
@@ -77,12 +77,14 @@ func (f *fitRun) chooseAuto() (err error) {
 	return fmt.Errorf("no method can answer with this calibration, and nothing was written: %w", err)
 }
 
-// inOrder returns the methods in the order in which they are tried. The first of methods must be the gate.
-func inOrder(methods []measuredMethod) []measuredMethod {
+// tryOrder returns the methods in the order in which they are tried: those that are significantly better than the gate,
+// the gate, and the others. The first and the last part are ordered by the sum of top-1 and top-20 accuracy, the
+// highest first. The first of methods must be the gate.
+func tryOrder(methods []measuredMethod) []measuredMethod {
 	gate := methods[0]
 	better, others := []measuredMethod{}, []measuredMethod{}
 	for _, m := range methods[1:] {
-		if m.standardErrorsAhead(gate) > surely {
+		if m.standardErrorsAhead(gate) > leastAhead {
 			better = append(better, m)
 		} else {
 			others = append(others, m)

@@ -31,7 +31,7 @@ func TestRankedMethods(t *testing.T) {
 		{nil, "gate"},
 	} {
 		var names []string
-		for _, m := range inOrder(append([]measuredMethod{gate}, c.others...)) {
+		for _, m := range tryOrder(append([]measuredMethod{gate}, c.others...)) {
 			names = append(names, m.method)
 		}
 		if got := strings.Join(names, " "); got != c.want {

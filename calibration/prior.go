@@ -63,7 +63,7 @@ func ParsePrior(data []byte) (*Prior, error) {
 	return parseYAML[Prior](data)
 }
 
-// Write writes the prior as text that ParsePrior reads.
+// Write writes the prior as text that ParsePrior reads. It returns the first error of w.
 func (p *Prior) Write(w io.Writer) error {
 	return writeYAML(
 		w,
@@ -112,7 +112,8 @@ func (q *PriorQuestions) weightedAnswers(size float64) []RankedQuestion {
 }
 
 // PriorQuestions returns the answers of a gate to the questions of the collection's domain, to the same without the
-// passages that answer, and to the unanswerable ones, which are of other domains or ask nothing.
+// passages that answer, and to the unanswerable ones, which are of other domains or ask nothing. It fails without
+// questions, or if the sources or the gate do not have late interaction.
 func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists int) (PriorQuestions, error) {
 	out := PriorQuestions{Domain: domain}
 	if gate == nil || len(e.Questions) == 0 ||
@@ -147,7 +148,7 @@ func (d *PriorDomain) Shippable() error {
 }
 
 // FitPrior returns chances fitted to all domains, with the figures of each domain by the fit to the others; all has the
-// figures over the domains together.
+// figures over the domains together. It fails if a domain has no questions of its own or none of other domains.
 func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 	p = Prior{Signals: fusion.SignalNames()}
 	size := 0.0

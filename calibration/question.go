@@ -137,8 +137,8 @@ func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, d
 	})
 }
 
-// atOnce calls do for every number from 0 to n-1, at most limit at a time, and calls progress after each. It returns
-// the first error, after which ctx of the other calls ends.
+// atOnce calls do for every number from 0 to n-1, at most limit at a time, and calls progress after each, one call at a
+// time. It returns the first error, after which ctx of the other calls ends.
 func atOnce(
 	ctx context.Context,
 	limit, n int,
@@ -176,6 +176,8 @@ func (q *Question) creditCopies(found *search.Evidence) {
 }
 
 // GatherBy does what Gather does, with ask in the place of a search. ask may change which passages are relevant.
+// progress is called after each question, one call at a time. It fails if a question is a turn of a conversation, or
+// none has a passage that answers.
 func GatherBy(
 	ctx context.Context,
 	passages questions.Passages,
@@ -244,7 +246,7 @@ func GatherBy(
 	for _, q := range all {
 		switch {
 		case q.drawn != "":
-			if q.markHolding(); q.absent == (len(q.Relevant) == 0) {
+			if q.markRelevant(); q.absent == (len(q.Relevant) == 0) {
 				e.Generated = append(e.Generated, q)
 			}
 		case len(q.Relevant) > 0:
@@ -313,9 +315,8 @@ type evidenceLine struct {
 	Missed []float64   `json:"missed"`
 }
 
-// Write writes the data that gates are fitted on, one line of JSON for each question, with
-// so many specialists asked. It leaves out the ensembles' confidences, which need
-// temperatures.
+// Write writes the data that gates are fitted on, one line of JSON for each question, with so many specialists asked.
+// It leaves out the ensembles' confidences, which need temperatures. It returns the first error of w.
 func (e *Evidence) Write(w io.Writer, specialists int) error {
 	lines := json.NewEncoder(w)
 	for i := range e.Questions {

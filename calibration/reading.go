@@ -58,7 +58,7 @@ type ReadingOptions struct {
 
 // FitReading lets a reader read the passages of answers, and fits chances to its output. confidences are the answers'
 // without the reader. Answers to one question, by its ID, are read together. The answers to questions that have one
-// count as much as all others together.
+// count as much as all others together. It fails if the reader or a fit does, or ctx ends.
 func FitReading(
 	ctx context.Context,
 	answers []RankedQuestion,
@@ -93,12 +93,12 @@ func (o *ReadingOptions) readAnswers(
 		for _, at := range places[id] {
 			of = append(of, RankedPassages{answers[at].markedPassages(), confidences[at]})
 		}
-		said, err := o.Mark(ctx, answers[places[id][0]].Asked, of)
+		marksOf, err := o.Mark(ctx, answers[places[id][0]].Asked, of)
 		if err != nil {
 			return fmt.Errorf("reading for question %s: %w", id, err)
 		}
 		for n, at := range places[id] {
-			marks[at] = said[n]
+			marks[at] = marksOf[n]
 		}
 		return nil
 	})
@@ -249,7 +249,7 @@ func (o *ReadingOptions) fitMarks(
 			}
 			continue
 		}
-		// Of a question with an answer in words that nobody wrote down, none can be said to be wrong.
+		// Of a question with an answer in words that nobody wrote down, none can be marksOf to be wrong.
 		if m.Words != nil && (len(a.Asked.Answers) > 0 || a.Without == Unanswerable) {
 			words = append(words, as(m.Words, m.Right))
 		}

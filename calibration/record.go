@@ -210,7 +210,8 @@ func ReadRecord(folder string) (*Record, error) {
 	return r, nil
 }
 
-// Text returns the record as text that ParseRecord reads.
+// Text returns the record as text that ParseRecord reads. It sets r.Format to RecordFormat, and fails if the record is
+// invalid.
 func (r *Record) Text() ([]byte, error) {
 	r.Format = RecordFormat
 	if err := r.Check(); err != nil {
@@ -221,7 +222,8 @@ func (r *Record) Text() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// Write replaces the calibration in a collection's folder, atomically and durably.
+// Write replaces the calibration in a collection's folder, atomically and durably: after an error the former one is
+// there. It sets r.Format, and fails if the record is invalid.
 func (r *Record) Write(folder string) error {
 	text, err := r.Text()
 	if err != nil {
@@ -242,7 +244,8 @@ func PutRecord(folder string, text []byte) error {
 	})
 }
 
-// parseYAML returns the value in a YAML text, checked. It fails if T does not have a key or Check fails.
+// parseYAML returns the value in a YAML text, checked. It fails if T does not have a key or Check fails. An error of
+// Check comes with the value.
 func parseYAML[T any, P interface {
 	*T
 	Check() error

@@ -73,14 +73,15 @@ type judgedQuestion struct {
 	answer       *RankedQuestion
 	question     *Question
 	passages     []rank.Hit
-	said         []float64
+	logits       []float64
 	scores, sums []float64 // those of the passages; scratch
 }
 
 // FitReranking lets a reranker score the first passages of answers, and returns the weight of its scores under which
 // the first passage that answers stands highest, measured by folds, and the confidence of the first passage by both.
 // confidences are the answers' without the reranker. The answers may include those to the same questions without the
-// passages that answer, and to unanswerable ones.
+// passages that answer, and to unanswerable ones. The weight is 0, without a confidence, if the reranker does not
+// improve the mean reciprocal rank on other folds. It fails if scoring or a fit does, or ctx ends.
 func FitReranking(
 	ctx context.Context,
 	answers []RankedQuestion,
@@ -120,10 +121,10 @@ func (r *RerankingFit) fitFirst(every []judgedQuestion, confidences []float64) e
 	}
 	for i, a := range withMixtureWeights(answers) {
 		j := &every[i]
-		if len(j.said) == 0 {
+		if len(j.logits) == 0 {
 			continue
 		}
-		top, signals := extract.RerankedSignals(j.scores, j.said, r.Weight, confidences[i])
+		top, signals := extract.RerankedSignals(j.scores, j.logits, r.Weight, confidences[i])
 		q := RankedQuestion{ID: a.ID, Signals: signals, Without: a.Without, Weight: a.Weight}
 		if j.question.Relevant[j.passages[top].Ordinal] > 0 {
 			q.First = 1
@@ -158,7 +159,7 @@ func (o *RerankingOptions) judgeAll(ctx context.Context, answers []RankedQuestio
 	every := make([]judgedQuestion, len(answers))
 	err := atOnce(ctx, readers, len(order), o.Progress, func(ctx context.Context, n int) error {
 		of := places[order[n]]
-		said, err := o.scorePassages(ctx, answers, of)
+		logits, err := o.scorePassages(ctx, answers, of)
 		if err != nil {
 			return fmt.Errorf("scoring passages for question %s: %w", order[n], err)
 		}
@@ -169,7 +170,7 @@ func (o *RerankingOptions) judgeAll(ctx context.Context, answers []RankedQuestio
 			}
 			for _, p := range a.Passages {
 				j.scores = append(j.scores, float64(p.Score))
-				j.said = append(j.said, said[p.Ordinal])
+				j.logits = append(j.logits, logits[p.Ordinal])
 			}
 			every[at] = j
 		}
@@ -185,18 +186,18 @@ func (o *RerankingOptions) scorePassages(
 	answers []RankedQuestion,
 	of []int,
 ) (map[rank.Ordinal]float64, error) {
-	said := map[rank.Ordinal]float64{}
+	logits := map[rank.Ordinal]float64{}
 	var ordinals []rank.Ordinal
 	for _, at := range of {
 		for _, p := range answers[at].Passages {
-			if _, again := said[p.Ordinal]; !again {
-				said[p.Ordinal] = 0
+			if _, again := logits[p.Ordinal]; !again {
+				logits[p.Ordinal] = 0
 				ordinals = append(ordinals, p.Ordinal)
 			}
 		}
 	}
 	if len(ordinals) == 0 {
-		return said, nil
+		return logits, nil
 	}
 	scores, err := o.Score(ctx, answers[of[0]].Asked, ordinals)
 	if err == nil && len(scores) != len(ordinals) {
@@ -206,16 +207,16 @@ func (o *RerankingOptions) scorePassages(
 		return nil, err
 	}
 	for i, p := range ordinals {
-		said[p] = scores[i]
+		logits[p] = scores[i]
 	}
-	return said, nil
+	return logits, nil
 }
 
 // firstAnswering returns the rank, from 1, of the first passage that answers, by the gate's scores plus weight times
 // the reranker's; 0: none does.
 func (j *judgedQuestion) firstAnswering(weight float64) int {
 	for i := range j.sums {
-		j.sums[i] = j.scores[i] + weight*j.said[i]
+		j.sums[i] = j.scores[i] + weight*j.logits[i]
 	}
 	best := math.Inf(-1)
 	at := -1
@@ -242,9 +243,9 @@ func (j *judgedQuestion) firstAnswering(weight float64) int {
 func rerankingWeights(all []judgedQuestion) (weights []float64) {
 	gate, own := 0.0, 0.0
 	for i := range all {
-		if len(all[i].said) > 1 {
+		if len(all[i].logits) > 1 {
 			gate += stat.PopStdDev(all[i].scores, nil)
-			own += stat.PopStdDev(all[i].said, nil)
+			own += stat.PopStdDev(all[i].logits, nil)
 		}
 	}
 	if gate == 0 || own == 0 {

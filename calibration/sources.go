@@ -47,7 +47,7 @@ type SourceChanceFit struct {
 }
 
 // fitSourceChance fits the chance that the first hit of the source at a column answers. The questions' sources need
-// their Rival set.
+// their Rival set. With fewer than two questions for each fold the result is zero, without outcomes.
 func fitSourceChance(questions []Question, column int) (SourceChanceFit, error) {
 	var fit SourceChanceFit
 	var ranked []RankedQuestion

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Without returns the question as it would be in a collection that has none of the
-// passages that answer it.
+// Without returns the question as it would be in a collection that has none of the passages that answer it. q is not
+// changed; the two share what is not removed.
 func (q *Question) Without() Question {
 	gone := func(o rank.Ordinal) bool { return q.Relevant[o] > 0 }
 	out := *q
@@ -89,7 +89,8 @@ func withMixtureWeights(answers []RankedQuestion) []RankedQuestion {
 
 // RankAnswers returns the input of FitConfidence: the answers to the questions, then those to the same without the
 // passages that answer, then those to the questions beside, with the weights of a mixture (MixtureOf). answers are of
-// the questions asked, in their order, and gates those of the folds that gave them.
+// the questions asked, in their order, and gates those of the folds that gave them. It fails if a gate and a question
+// do not fit together.
 func RankAnswers(
 	asked []Question,
 	beside BesideQuestions,
@@ -207,8 +208,9 @@ func withoutAnswers(kind Without, asked []Question, gates []fusion.Gate, special
 	return out, err
 }
 
-// markHolding sets which passages answer a generated question: those that have all the words that were drawn for it.
-func (q *Question) markHolding() {
+// markRelevant sets q.Relevant for a generated question: the passages among its candidates that have all the words that
+// were drawn for it, with grade 1. It sets none if the words are not keys of the question.
+func (q *Question) markRelevant() {
 	q.Relevant = map[rank.Ordinal]float64{}
 	set := keysIn(q.Wording.Keys, q.drawn)
 	if set == 0 {

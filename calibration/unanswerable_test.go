@@ -292,7 +292,7 @@ func TestGeneratedAreAnsweredByWhatHoldsThem(t *testing.T) {
 	for drawn, want := range map[string][]rank.Ordinal{"Ana Peña": {3, 5}, "Ana": {3, 5, 8}, "of Peña": {3, 5},
 		"elsewhere": nil} {
 		q.drawn = drawn
-		q.markHolding()
+		q.markRelevant()
 		if got := slices.Sorted(maps.Keys(q.Relevant)); !slices.Equal(got, want) {
 			t.Errorf("%q is answered by %v, want %v", drawn, got, want)
 		}

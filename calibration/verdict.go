@@ -178,7 +178,7 @@ type VerdictQuestions struct {
 
 // Read has a reader read the passages of the answers, and keeps in q what it marked. chances give the confidences
 // without the reader, and weight is the reader's weight against the ranking. Questions that ask nothing, generated
-// questions, and answers without passages are left out.
+// questions, and answers without passages are left out. It fails if the reader does, or ctx ends.
 func (q *VerdictQuestions) Read(ctx context.Context, chances fusion.Chances, weight float64, o *ReadingOptions) error {
 	var err error
 	q.confidences, err = q.Confident(chances)

@@ -180,7 +180,7 @@ func numberOf(v reflect.Value) float64 {
 }
 
 // checkForm reports whether a text has the form of a kind, such as "address" or "origin", and returns a description of
-// the form for error messages.
+// the form for error messages. For a kind that it does not know, every text has the form.
 func checkForm(kind, text string) (allowed string, good bool) {
 	switch kind {
 	case "address":
@@ -251,6 +251,7 @@ type Error struct {
 	Detail string // what is wrong and what is allowed
 }
 
+// Error returns the place, the key, the value if there is one, and what is wrong with it.
 func (e *Error) Error() string {
 	if e.Value == "" {
 		return fmt.Sprintf("%s: %s: %s", e.Source, e.Key, e.Detail)

@@ -17,8 +17,8 @@ const (
 	VariableKey      = prefix + "KEY" // holds the API key with which a command asks a server
 )
 
-// Variable returns the value of a variable in environ, which has the form of
-// os.Environ; "" when it is not there.
+// Variable returns the value of a variable in environ, which has the form of os.Environ; "" if it is not there. Of
+// several entries the last counts.
 func Variable(environ []string, name string) string {
 	value := ""
 	for _, entry := range environ {

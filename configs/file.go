@@ -188,9 +188,8 @@ func placeOf(source string, n *yaml.Node) string {
 	return fmt.Sprintf("%s:%d", source, n.Line)
 }
 
-// YAML renders the effective configuration in the form of conclave.yaml; Load
-// reads it back to the same Config. There are no secrets in it: keys are known
-// by their SHA-256.
+// YAML renders the effective configuration in the form of conclave.yaml; Load reads it back to the same Config. There
+// are no secrets in it: keys are known by their SHA-256. It fails only if a value cannot be written.
 func (cfg Config) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)

@@ -36,6 +36,7 @@ type text struct {
 	number  bool
 }
 
+// String implements pflag.Value: it returns the text as it was written.
 func (t *text) String() string { return t.written }
 
 // Set implements pflag.Value: it stores the text as it was written, and never fails.
@@ -54,7 +55,8 @@ func (t *text) Type() string {
 
 // readOver reads the variables, by their names, and the flags over what was read before. viper binds both, and lets a
 // flag that was set count where the key has a variable, too. It does not read the file and the defaults: its errors
-// name neither the line of a wrong value nor a key that may be meant, which resolver.readFile does.
+// name neither the line of a wrong value nor a key that may be meant, which resolver.readFile does. It adds a mistake
+// for each value that does not fit its key.
 func (r *resolver) readOver(variables map[string]string, flags *pflag.FlagSet) {
 	bound := viper.New()
 	for _, k := range rootKey(&r.config).allLeaves() {

@@ -39,6 +39,7 @@ func (b *ByteSize) UnmarshalText(text []byte) error {
 // MarshalText returns the number with the largest unit that divides it.
 func (b ByteSize) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
+// String returns the number with the largest unit that divides it: "64KiB", "1000"; "0" for 0.
 func (b ByteSize) String() string {
 	all := byteUnits()
 	for int64(b)%all[0].size != 0 || b == 0 && len(all) > 1 {
@@ -59,7 +60,9 @@ func (s Secret) GoString() string { return "…" }
 // MarshalText returns "…", so that the secret is not written to files.
 func (s Secret) MarshalText() ([]byte, error) { return []byte("…"), nil }
 
-// parseScalar sets v from a text. allowed describes the texts of v's type, for error messages.
+// parseScalar sets v from a text. allowed describes the texts of v's type, for error messages. v must be addressable;
+// for other types than those of numbers, times and booleans it must be a string, which every text fits. If the text
+// does not fit, v may be changed.
 func parseScalar(text string, v reflect.Value) (allowed string, err error) {
 	switch into := v.Addr().Interface().(type) {
 	case *bool:

@@ -135,11 +135,11 @@ func (m regexMatcher) In(text string) bool {
 	return false
 }
 
-// ExactMatch returns 1 if the answer said equals one of answers after normalising, else 0, as SQuAD's script defines it
-// (Rajpurkar et al. 2016, section 6.1).
-func ExactMatch(said string, answers []string) float64 {
+// ExactMatch returns 1 if the text given equals one of answers after normalising (extract.NormaliseAnswer), else 0, as
+// SQuAD's script defines it (Rajpurkar et al. 2016, section 6.1).
+func ExactMatch(given string, answers []string) float64 {
 	for _, a := range answers {
-		if extract.NormaliseAnswer(said) == extract.NormaliseAnswer(a) {
+		if extract.NormaliseAnswer(given) == extract.NormaliseAnswer(a) {
 			return 1
 		}
 	}
@@ -149,28 +149,28 @@ func ExactMatch(said string, answers []string) float64 {
 // mostOther is the largest number of further words in an acceptable answer.
 const mostOther = 8
 
-// Acceptable reports whether a person would take the answer said for one of answers, although it is worded differently:
+// Acceptable reports whether a person would take the text given for one of answers, although it is worded differently:
 // it has all words of one in their order and at most mostOther others, or its TokenF1 is at least a half and it has the
 // same numbers. Words are compared after normalising, as ExactMatch does. It is false without answers.
-func Acceptable(said string, answers []string) bool {
-	words := strings.Fields(extract.NormaliseAnswer(said))
+func Acceptable(given string, answers []string) bool {
+	words := strings.Fields(extract.NormaliseAnswer(given))
 	for _, a := range answers {
 		wanted := strings.Fields(extract.NormaliseAnswer(a))
 		if len(wanted) == 0 {
 			continue
 		}
-		if len(words)-len(wanted) <= mostOther && holds(words, wanted) {
+		if len(words)-len(wanted) <= mostOther && containsRun(words, wanted) {
 			return true
 		}
-		if slices.Equal(numbersOf(words), numbersOf(wanted)) && TokenF1(said, []string{a}) >= .5 {
+		if slices.Equal(numbersOf(words), numbersOf(wanted)) && TokenF1(given, []string{a}) >= .5 {
 			return true
 		}
 	}
 	return false
 }
 
-// holds reports whether words has all of wanted as consecutive words.
-func holds(words, wanted []string) bool {
+// containsRun reports whether words has all of wanted as consecutive words.
+func containsRun(words, wanted []string) bool {
 	for i := range len(words) - len(wanted) + 1 {
 		if slices.Equal(words[i:i+len(wanted)], wanted) {
 			return true
@@ -190,10 +190,10 @@ func numbersOf(words []string) (numbers []string) {
 	return numbers
 }
 
-// TokenF1 returns the largest F1 of the words of the answer said with those of one of answers, from 0 to 1, as SQuAD's
+// TokenF1 returns the largest F1 of the words of the text given with those of one of answers, from 0 to 1, as SQuAD's
 // script defines it; 0 without answers.
-func TokenF1(said string, answers []string) (best float64) {
-	words := strings.Fields(extract.NormaliseAnswer(said))
+func TokenF1(given string, answers []string) (best float64) {
+	words := strings.Fields(extract.NormaliseAnswer(given))
 	for _, a := range answers {
 		left := map[string]int{}
 		wanted := strings.Fields(extract.NormaliseAnswer(a))

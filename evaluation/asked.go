@@ -13,7 +13,8 @@ import (
 // askedForm splits the name of a measure at a depth: nDCG@3, MAP@100, R@50, MRR@5, top-10.
 var askedForm = regexp.MustCompile(`^(?i:(ndcg|map|mrr|r|recall|top)[@-]?)([1-9]\d{0,3})$`)
 
-// AskedMetric returns the measure with a name such as nDCG@3 or MAP@100, at any depth. A ranking has to be as deep.
+// AskedMetric returns the measure with a name such as nDCG@3 or MAP@100, at any depth. A ranking has to be as deep. It
+// fails for any other name.
 func AskedMetric(name string) (Metric, error) {
 	found := askedForm.FindStringSubmatch(name)
 	if found == nil {
@@ -56,7 +57,7 @@ func AskedMetric(name string) (Metric, error) {
 	m.Key += found[2]
 	m.Heading += found[2]
 	key := m.Key
-	m.of = func(o *Outcome) float64 { return o.Asked[key] }
+	m.score = func(o *Outcome) float64 { return o.Asked[key] }
 	return m, nil
 }
 
@@ -65,8 +66,8 @@ func firstRelevant(ranking []string, j questions.Judgements) int {
 	return 1 + slices.IndexFunc(ranking, func(id string) bool { return j[id] > 0 })
 }
 
-// checkMetrics removes metrics from o.Metrics that are measured anyway or there twice. It returns an error for one that
-// needs deeper rankings than o.Depth.
+// checkMetrics replaces o.Metrics by a list without those that are measured anyway or there twice. It returns an error
+// for one that needs deeper rankings than o.Depth.
 func (o *MeasureOptions) checkMetrics() error {
 	have := map[string]bool{}
 	for _, m := range Metrics() {
@@ -86,7 +87,7 @@ func (o *MeasureOptions) checkMetrics() error {
 }
 
 // Columns returns the columns of the tables. Each metric that was asked for stands after the usual ones of its kind,
-// such as nDCG.
+// such as nDCG. The list is new.
 func (r *Report) Columns() []Metric {
 	all := Metrics()
 	kind := regexp.MustCompile(`^[a-z]+`)

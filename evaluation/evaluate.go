@@ -90,7 +90,8 @@ func (r *Report) countQuestions() (n int) {
 }
 
 // Evaluate asks the engine the questions of all domains, each once for all methods, and returns the report. It fails if
-// the options do not fit together, or if a question fails.
+// the options do not fit together, or if a question fails. It writes the run files of o.Runs and the figures of o.State
+// after each domain, so that these are there after an error.
 func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o MeasureOptions) (*Report, error) {
 	if o.Depth == 0 {
 		o.Depth = 100

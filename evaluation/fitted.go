@@ -10,10 +10,10 @@ import (
 	"example.org/conclave/internal/questions"
 )
 
-// Calibrated sets o.About.Calibration to the digest of a calibration's text, and adds a note if it was fitted on
-// questions of these domains: figures measured on them do not hold for new questions. An empty record changes nothing.
-// Questions that were changed since the calibration count as others.
-func (o *MeasureOptions) Calibrated(record []byte, domains []questions.Domain) error {
+// NoteCalibration sets o.About.Calibration to the digest of a calibration's text, and adds a note to o.Notes if it was
+// fitted on questions of these domains: figures measured on them do not hold for new questions. An empty record changes
+// nothing. Questions that were changed since the calibration count as others. It fails if the record is invalid.
+func (o *MeasureOptions) NoteCalibration(record []byte, domains []questions.Domain) error {
 	if len(record) == 0 {
 		return nil
 	}

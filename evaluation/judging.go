@@ -14,7 +14,8 @@ type RerankEngine interface {
 	Rerankers() []learned.RerankerInfo
 }
 
-// Reranking returns the options for fitting each configured reranker of the engine; nil if it has none.
+// Reranking returns the options for fitting each configured reranker of the engine; nil if it has none. Rerankers that
+// nobody configured (RerankerInfo.Usual) are left out.
 func Reranking(
 	engine RerankEngine,
 	passages PassageIDs,

@@ -25,7 +25,7 @@ const warmUp = 3
 
 // timeRequests asks each question by each method as a user would, with the engine's defaults for everything that the
 // method does not set, and returns the latency of each method. The methods take turns, so that a machine that slows
-// down affects all alike. It fails if a request does.
+// down affects all alike. It fails if a request does. progress may be nil.
 func timeRequests(
 	ctx context.Context,
 	engine Engine,
@@ -73,8 +73,8 @@ func timeRequests(
 	return out, nil
 }
 
-// quantile returns the smallest value that at least the share of the sorted values
-// does not exceed (the nearest rank).
+// quantile returns the smallest value that at least the share of the sorted values does not exceed (the nearest rank).
+// It returns 0 if there are none.
 func quantile(sorted []float64, share float64) float64 {
 	if len(sorted) == 0 {
 		return 0

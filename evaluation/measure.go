@@ -110,7 +110,7 @@ func newMeasuring(domain string, asked []questions.Question, p pass) *measureRun
 }
 
 // askOne asks the question with this index by all methods and keeps the outcomes. It fails if a method fails or a
-// source does not answer.
+// source does not answer. It fails also if the question has an answer without a token.
 func (m *measureRun) askOne(ctx context.Context, engine Engine, at int) error {
 	q := &m.questions[at]
 	j, err := newJudge(q, m.pass.Patterns)

@@ -45,7 +45,7 @@ type Lineup []learned.ExpertInfo
 // Choose returns the methods to measure: with alone each source by itself, the fusions ("all" that make sense with
 // these sources, "none", or names with commas between), and others. A fusion that the engine refuses is left out with a
 // note, for instance one that needs a calibration that is missing; if it refuses one of the others, Choose fails. The
-// engine is asked question to find out.
+// engine is asked question to find out. timeout is for one method.
 func (l Lineup) Choose(
 	ctx context.Context,
 	engine Engine,

@@ -69,10 +69,10 @@ func recallAt(ranking []string, j questions.Judgements, k int) float64 {
 // Metric is a column of the tables.
 type Metric struct {
 	Key, Heading, Meaning string
-	Tested                bool // p-values are given for it
-	Lower                 bool // less is better
-	of                    func(*Outcome) float64
-	answers               bool // for questions with answers, not for those with judgements
+	Tested                bool                   // p-values are given for it
+	Lower                 bool                   // less is better
+	score                 func(*Outcome) float64 // of a question; nil: the metric is of all questions together
+	answers               bool                   // for questions with answers, not for those with judgements
 
 	// measure is of a measure that was asked for (AskedMetric), with its depth.
 	measure func(ranking []string, j questions.Judgements, k int) float64
@@ -85,7 +85,7 @@ func Metrics() []Metric {
 	for _, k := range []int{1, 5, 20, 100} {
 		out = append(out, Metric{Key: fmt.Sprintf("top%d", k), Heading: fmt.Sprintf("top-%d", k), Tested: k == 1 || k == 20,
 			Meaning: fmt.Sprintf("share of questions with a relevant passage among the first %d", k),
-			of:      func(o *Outcome) float64 { return isWithin(o.First, k) }})
+			score:   func(o *Outcome) float64 { return isWithin(o.First, k) }})
 	}
 	out = append(
 		out,
@@ -93,26 +93,26 @@ func Metrics() []Metric {
 			Key:     "mrr10",
 			Heading: "MRR@10",
 			Meaning: "mean reciprocal rank of the first relevant passage among the first 10",
-			of:      (*Outcome).reciprocalRank,
+			score:   (*Outcome).reciprocalRank,
 		},
 		Metric{
 			Key:     "ndcg10",
 			Heading: "nDCG@10",
 			Tested:  true,
 			Meaning: "normalised discounted cumulative gain at 10, linear in the grade, as in trec_eval",
-			of:      func(o *Outcome) float64 { return o.NDCG10 },
+			score:   func(o *Outcome) float64 { return o.NDCG10 },
 		},
 		Metric{
 			Key:     "map",
 			Heading: "MAP",
 			Meaning: "mean average precision of the ranking as deep as it goes",
-			of:      func(o *Outcome) float64 { return o.AP },
+			score:   func(o *Outcome) float64 { return o.AP },
 		},
 		Metric{
 			Key:     "recall100",
 			Heading: "R@100",
 			Meaning: "share of the relevant passages among the first 100",
-			of:      func(o *Outcome) float64 { return o.Recall100 },
+			score:   func(o *Outcome) float64 { return o.Recall100 },
 		},
 	)
 	for _, k := range []int{1, 5, 20, 100} {
@@ -123,7 +123,7 @@ func Metrics() []Metric {
 					"share of questions with an answer in the text of the first %d passages, by DPR's rules (of the questions that have answers)",
 					k,
 				),
-				of: func(o *Outcome) float64 { return isWithin(o.FirstAnswer, k) }},
+				score: func(o *Outcome) float64 { return isWithin(o.FirstAnswer, k) }},
 		)
 	}
 	return append(

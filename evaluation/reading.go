@@ -64,7 +64,8 @@ type AnswerRow struct {
 }
 
 // Answers asks the engine the questions of the domains, lets a reader mark words in the passages found, and returns how
-// often these are right. It fails if the engine has no such reader, or a question fails.
+// often these are right. It fails if the engine has no such reader, or a question fails. The report has the means over
+// the domains too (addMeans).
 func Answers(
 	ctx context.Context,
 	engine AnswerEngine,
@@ -93,11 +94,11 @@ func Answers(
 	for _, d := range domains {
 		sums := make([]AnswerRow, len(AnswerWays()))
 		for i := range d.Questions {
-			said, err := m.askOne(ctx, &d.Questions[i])
+			marked, err := m.askOne(ctx, &d.Questions[i])
 			if err != nil {
 				return nil, fmt.Errorf("question %s of %s: %w", d.Questions[i].ID, d.Name, err)
 			}
-			for w, text := range said {
+			for w, text := range marked {
 				sums[w].Questions++
 				sums[w].EM += 100 * ExactMatch(text, d.Questions[i].Answers)
 				sums[w].F1 += 100 * TokenF1(text, d.Questions[i].Answers)
@@ -151,8 +152,8 @@ type answerRun struct {
 	took               time.Duration
 }
 
-// askOne returns the words that each way (AnswerWays) says to a question; nil if the question has no known answers. It
-// also counts whether the first passages are right (countFirst).
+// askOne returns the words that each way (AnswerWays) answers a question with, in their order; nil if the question has
+// no known answers. It also counts whether the first passages are right (countFirst).
 func (m *answerRun) askOne(ctx context.Context, q *questions.Question) ([]string, error) {
 	request := search.Ask(q.Text, q.Before)
 	request.K = m.Passages
@@ -210,7 +211,7 @@ func (m *answerRun) askOne(ctx context.Context, q *questions.Question) ([]string
 	}
 	found, _ := both.First(ask.CombineBest, nil)
 	summed, _ := both.First(ask.CombineSum, nil)
-	said := []string{
+	marked := []string{
 		found.Text,
 		summed.Text,
 		first(auto, ask.CombineBest),
@@ -222,10 +223,10 @@ func (m *answerRun) askOne(ctx context.Context, q *questions.Question) ([]string
 	for _, id := range auto {
 		if text := first([]string{id}, ask.CombineBest); ExactMatch(text, q.Answers)+TokenF1(text, q.Answers) > best {
 			best = ExactMatch(text, q.Answers) + TokenF1(text, q.Answers)
-			said[5] = text
+			marked[5] = text
 		}
 	}
-	return said, nil
+	return marked, nil
 }
 
 // countFirst counts for each order of auto's passages, by its name, whether the first passage is relevant. An order

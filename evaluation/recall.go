@@ -74,7 +74,8 @@ func measureRecall(
 	), nil
 }
 
-// firstBy returns the ids of the first 100 passages by one expert alone, with exact by comparing every vector.
+// firstBy returns the ids of the first 100 passages by one expert alone, with exact by comparing every vector. It fails
+// if the search does.
 func firstBy(
 	ctx context.Context,
 	engine Engine,

@@ -108,7 +108,8 @@ func (r *Runs) areComplete(domain string, methods []Method) bool {
 	return true
 }
 
-// openRuns creates the run files of a domain under temporary names; nameFiles gives them their own.
+// openRuns creates the run files of a domain under temporary names; nameFiles gives them their own. It fails, and
+// removes what it created, if a file cannot be created.
 func (r *Runs) openRuns(domain string, methods []Method) (w *runWriter, err error) {
 	w = &runWriter{files: r.runFiles(domain, methods)}
 	for _, f := range w.files {
@@ -139,7 +140,8 @@ func (w *runWriter) add(a *AnsweredQuestion) error {
 	return nil
 }
 
-// nameFiles ends the files and gives them their names. After an error, files without a name are removed.
+// nameFiles ends the files and gives them their names. After an error, files without a name are removed. Files that
+// have their names already stay.
 func (w *runWriter) nameFiles() error {
 	for _, f := range w.files {
 		if err := f.end(); err != nil {
@@ -219,7 +221,7 @@ type dprContext struct {
 	HasAnswer bool   `json:"has_answer"`
 }
 
-// writeDPR writes a ranking as one element of DPR's JSON list of results.
+// writeDPR writes a ranking as one element of DPR's JSON list of results. It fails if the file cannot be written.
 func (f *runFile) writeDPR(a *AnsweredQuestion, ranked *MethodRanking) error {
 	element := dprAnswer{
 		Question:   a.Question.Text,

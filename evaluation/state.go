@@ -71,7 +71,8 @@ func (s *State) findPart(part, stamp string) (stateEntry, bool) {
 	return e, ok && e.Stamp == stamp
 }
 
-// keepPart adds or replaces a part and replaces the whole file. It does nothing on nil.
+// keepPart adds or replaces a part and replaces the whole file. It does nothing on nil. It fails if the file cannot be
+// written; the former one is there then.
 func (s *State) keepPart(e stateEntry) error {
 	if s == nil {
 		return nil

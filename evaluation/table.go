@@ -96,7 +96,7 @@ func (s *tableBuilder) meanTable(name string, scope Scope, parts []part, detaile
 		}
 		row := Row{Method: method.Name, Kind: method.Kind, Values: map[string]float64{}}
 		for _, m := range s.metrics {
-			if m.of == nil {
+			if m.score == nil {
 				continue
 			}
 			if scores := scoresOf(parts, i, m); len(scores) > 0 {
@@ -144,11 +144,11 @@ func (s *tableBuilder) macroTable() Table {
 					values = append(values, v)
 				}
 			}
-			if len(values) == 0 || m.of == nil && len(values) < len(each) {
+			if len(values) == 0 || m.score == nil && len(values) < len(each) {
 				continue
 			}
 			row.Values[m.Key] = mean(values)
-			if m.of != nil {
+			if m.score != nil {
 				s.testRow(&row, m, s.parts, i, domainWeights(s.parts, m))
 			}
 		}
@@ -185,16 +185,16 @@ func scoresOf(parts []part, method int, m Metric) []float64 {
 	var scores []float64
 	for _, p := range parts {
 		for q := range p.Questions {
-			if p.Questions[q].has(m) {
-				scores = append(scores, m.of(&p.outcomes[method][q]))
+			if p.Questions[q].countsFor(m) {
+				scores = append(scores, m.score(&p.outcomes[method][q]))
 			}
 		}
 	}
 	return scores
 }
 
-// has reports whether a question counts for a metric: it has answers, or judged passages, as the metric needs.
-func (a *AskedQuestion) has(m Metric) bool {
+// countsFor reports whether a question counts for a metric: it has answers, or judged passages, as the metric needs.
+func (a *AskedQuestion) countsFor(m Metric) bool {
 	if m.answers {
 		return a.Answerable
 	}
@@ -209,7 +209,7 @@ func domainWeights(parts []part, m Metric) []float64 {
 	for _, p := range parts {
 		n := 0
 		for q := range p.Questions {
-			if p.Questions[q].has(m) {
+			if p.Questions[q].countsFor(m) {
 				n++
 			}
 		}
@@ -318,10 +318,10 @@ func mixtureConfidences(parts []part, method int) (all []calibration.Outcome) {
 // accuracyCurve returns the accuracy at k, from 1 to depth: by judgements where any question
 // has some, else by answers.
 func accuracyCurve(parts []part, method, depth int) []float64 {
-	measure := Metric{of: func(o *Outcome) float64 { return float64(o.First) }}
+	measure := Metric{score: func(o *Outcome) float64 { return float64(o.First) }}
 	firsts := scoresOf(parts, method, measure)
 	if len(firsts) == 0 {
-		measure = Metric{of: func(o *Outcome) float64 { return float64(o.FirstAnswer) }, answers: true}
+		measure = Metric{score: func(o *Outcome) float64 { return float64(o.FirstAnswer) }, answers: true}
 		firsts = scoresOf(parts, method, measure)
 	}
 	if len(firsts) == 0 { // unanswerable questions alone

@@ -57,7 +57,8 @@ type comparison struct {
 	nouns         bool // one of them writes all nouns with a capital letter, which so tells no names
 }
 
-// newComparison returns a comparison with passages, whose titles and places count as well.
+// newComparison returns a comparison with passages, whose titles and places count as well. There may be no passages:
+// then no sentence is supported.
 func newComparison(question string, passages []Passage) *comparison {
 	out := &comparison{asked: wordSet(question)}
 	var texts []string

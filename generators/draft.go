@@ -128,7 +128,8 @@ func (d *draft) writePiece(piece string) {
 }
 
 // endDraft handles the sentences that are left and sets w to the answer, or to a refusal. complete reports whether the
-// model ended the answer by itself.
+// model ended the answer by itself. A text that is nothing but a refusal, or ends with one, makes w.Refused true and
+// leaves w.Text empty.
 func (d *draft) endDraft(w *Written, complete bool) {
 	if d.form {
 		d.all += d.reasoning.filterPiece("", true)

@@ -73,7 +73,8 @@ func NewModel(e Endpoint) (*Model, error) {
 // mostNamed is the largest number of models that an error names.
 const mostNamed = 10
 
-// Check returns an error unless the endpoint answers and lists the model. The error says what to do.
+// Check returns an error unless the endpoint answers and lists the model. The error says what to do. A server that
+// lists no models passes. The error is an *Error, or the context's; it waits at most the endpoint's Timeout.
 func (m *Model) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.endpoint.Timeout)
 	defer cancel()

@@ -45,11 +45,11 @@ func (m *Model) explain(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // whoever asked says how much time there was
 	}
-	said := cause.Error()
+	message := cause.Error()
 	if m.endpoint.Key != "" {
-		said = strings.ReplaceAll(said, m.endpoint.Key, "…")
+		message = strings.ReplaceAll(message, m.endpoint.Key, "…")
 	}
-	out := &Error{Err: errors.New(cutText(said, mostRepeated))}
+	out := &Error{Err: errors.New(cutText(message, mostRepeated))}
 	var refused *openai.Error
 	var network net.Error
 	switch {

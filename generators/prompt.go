@@ -49,7 +49,7 @@ Answer with JSON alone, in the form that is asked for. Use null, an empty text o
 If the passages do not answer the question, and the form lets you, write only %[2]s.`
 
 // newPrompt returns the instructions for a model, and the question with the passages, which have at most this many
-// bytes together.
+// bytes together. Titles and texts that do not fit are cut, the longest first (fitPassages).
 func newPrompt(a Asking, bytes int) (system, user string) {
 	passages := fitPassages(a.Passages, bytes)
 	mark := markOf(a, passages)

@@ -21,7 +21,7 @@ const mostRewritten = 128
 
 // Rewrite returns the last question of a conversation, reworded by the model so that it can be understood alone. before
 // are the earlier questions, oldest first. The error is an *Error if the model fails or writes something else, or the
-// context's.
+// context's. It returns one line without quotation marks.
 func (m *Model) Rewrite(ctx context.Context, before []string, question string) (string, error) {
 	var b strings.Builder
 	for _, text := range append(before[:len(before):len(before)], question) {

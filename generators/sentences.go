@@ -34,7 +34,8 @@ func sentencesOf(text string) (spans []span) {
 	return spans
 }
 
-// sentencesIn appends the sentences of a block of text. Citations at its beginning belong to the sentence before it.
+// sentencesIn appends the sentences of a block of text. Citations at its beginning belong to the sentence before it. It
+// returns spans with them.
 func sentencesIn(spans []span, text string, b block) []span {
 	at := b.begin
 	// A line break inside a block ends no sentence, as it would by itself, and the brackets of citations none either.

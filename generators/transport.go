@@ -56,15 +56,15 @@ type readCloser struct {
 // errorObject returns the body of an error as OpenAI's servers write it: the message of a body that has a string in
 // its place, or is no JSON at all, goes into an object. Other bodies are returned as they are.
 func errorObject(body []byte) []byte {
-	var said struct {
+	var answer struct {
 		Error, Message, Detail json.RawMessage
 	}
 	message := ""
-	err := json.Unmarshal(body, &said)
+	err := json.Unmarshal(body, &answer)
 	if err != nil {
 		message = string(body)
 	}
-	for _, field := range []json.RawMessage{said.Error, said.Message, said.Detail} {
+	for _, field := range []json.RawMessage{answer.Error, answer.Message, answer.Detail} {
 		if message == "" && json.Unmarshal(field, &message) != nil {
 			message = ""
 		}

@@ -34,8 +34,9 @@ type Watching struct {
 // tokens is cut there.
 const mostBytes = 16
 
-// Write asks the model for an answer and compares it with the passages, sentence by sentence. With an error it returns
-// what was written before. The error is an *Error, or the context's.
+// Write asks the model for an answer and compares it with the passages, sentence by sentence. It ends after the
+// endpoint's Timeout at the latest, and calls the functions of w in this goroutine. An answer that is much longer than
+// a.MaxTokens is cut. With an error it returns what was written before. The error is an *Error, or the context's.
 func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.endpoint.Timeout)
 	defer cancel()
@@ -54,21 +55,21 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 	begins := m.begins.Load()
 	text := newDraft(a, m.endpoint.Drop, begins != beginsAnswer, w)
 	wrote := Written{}
-	said := 0
-	for said <= mostBytes*a.MaxTokens && stream.Next() {
+	received := 0
+	for received <= mostBytes*a.MaxTokens && stream.Next() {
 		for _, choice := range stream.Current().Choices {
 			if separatesReasoning(choice.Delta.JSON.ExtraFields) {
 				text.reasoning.held = false
 			}
 			if piece := choice.Delta.Content; piece != "" {
 				wrote.Tokens++
-				said += len(piece)
+				received += len(piece)
 				text.addPiece(piece)
 			}
 			wrote.Complete = wrote.Complete || choice.FinishReason == "stop"
 		}
 	}
-	endless := said > mostBytes*a.MaxTokens
+	endless := received > mostBytes*a.MaxTokens
 	wrote.Complete = wrote.Complete && !endless
 	if begins == beginsReasoning && !wrote.Complete && text.reasoning.held && !text.reasoning.bare {
 		text.reasoning.all = "" // it was cut before its reasoning ended
@@ -87,7 +88,7 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 		return wrote, m.explain(ctx, err)
 	case ctx.Err() != nil:
 		return wrote, ctx.Err()
-	case strings.TrimSpace(text.all) == "" && said > 0:
+	case strings.TrimSpace(text.all) == "" && received > 0:
 		return wrote, &Error{
 			Reason: "the model wrote reasoning and no answer: let it write more tokens (max_tokens), or reason less",
 			Err:    errors.New("the stream had no text beside reasoning"),

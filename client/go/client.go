@@ -23,7 +23,9 @@ import (
 	"time"
 )
 
-// Client is a server to call.
+// Client is a server to call. Its methods are safe for concurrent use. An error that the server answers with is a
+// *Problem; without an answer the error is a *url.Error. A request that was refused for now (429, 503) or got no answer
+// is sent again, unless that could do something twice.
 type Client struct {
 	Address  string       // of the server: "http://127.0.0.1:8080"
 	Key      string       // "": none is sent
@@ -44,7 +46,8 @@ type call struct {
 	once bool
 }
 
-// do sends a request (send), reads the JSON answer into out unless that is nil, and returns the answer's header.
+// do sends a request (send), reads the JSON answer into out unless that is nil, and returns the answer's header. out is
+// unspecified after an error.
 func (c *Client) do(ctx context.Context, r call, out any) (http.Header, error) {
 	header, data, err := c.send(ctx, r)
 	if err != nil || out == nil {
@@ -130,7 +133,7 @@ func retryPause(err error, attempt int, once bool) (wait time.Duration, again bo
 }
 
 // sendOnce sends a request once and returns the header and the body of the answer. An answer that is not of the 2xx
-// class is a *Problem.
+// class is a *Problem. Without a whole answer the error is a *url.Error.
 func (c *Client) sendOnce(ctx context.Context, r call, body []byte) (http.Header, []byte, error) {
 	var in io.Reader
 	if body != nil {

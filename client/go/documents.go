@@ -49,7 +49,8 @@ type AboutDocument struct {
 }
 
 // PutDocument uploads a file as the document with this id, and replaces the whole document if there is one. The server
-// cuts it into passages.
+// cuts it into passages. It fails if a condition of w is not met (version_mismatch) or the file cannot be read
+// (unreadable_document, unsupported_media_type).
 func (c *Client) PutDocument(
 	ctx context.Context,
 	id string,
@@ -111,7 +112,8 @@ func (c *Client) Original(ctx context.Context, id string) (file io.ReadCloser, m
 	return nil, "", errors.Join(problemOf(answer, data), err, answer.Body.Close())
 }
 
-// DeleteDocument deletes a document with all its passages. It fails if a condition of w is not met.
+// DeleteDocument deletes a document with all its passages. It fails if a condition of w is not met. The code of the
+// error is then version_mismatch; unknown_document if there is none.
 func (c *Client) DeleteDocument(ctx context.Context, id string, w Write) (out Written, err error) {
 	r := w.call(http.MethodDelete, id, nil)
 	r.path = documentPath(id)
@@ -120,7 +122,8 @@ func (c *Client) DeleteDocument(ctx context.Context, id string, w Write) (out Wr
 }
 
 // Documents returns the documents that searches see, over several requests: those whose ids begin with prefix and whose
-// ids or titles contain match. With "", each of these matches all. After an error it yields nothing more.
+// ids or titles contain match. With "", each of these matches all. After an error it yields nothing more. The next
+// request is sent when the documents of the one before were taken.
 func (c *Client) Documents(ctx context.Context, prefix, match string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		query := url.Values{}

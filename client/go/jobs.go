@@ -48,7 +48,7 @@ func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 	return out.Jobs, err
 }
 
-// Job returns the present state of a job.
+// Job returns the present state of a job. The code of the error is unknown_job if there is none.
 func (c *Client) Job(ctx context.Context, id string) (out Job, err error) {
 	_, err = c.do(ctx, call{method: http.MethodGet, path: "/v1/jobs/" + url.PathEscape(id)}, &out)
 	return out, err
@@ -61,7 +61,7 @@ func (c *Client) Cancel(ctx context.Context, id string) (out Job, err error) {
 }
 
 // Wait asks for a job until it has ended, and returns it. It returns an error if the job failed or was cancelled. If a
-// request fails or ctx ends, the error says so and the job goes on.
+// request fails or ctx ends, the error says so and the job goes on. It asks five times a second.
 func (c *Client) Wait(ctx context.Context, id string) (Job, error) {
 	for {
 		job, err := c.Job(ctx, id)
@@ -112,7 +112,8 @@ func (c *Client) DeletePassages(ctx context.Context, filter Filter) (Job, error)
 	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/passages", query: query})
 }
 
-// CountPassages returns how many passages DeletePassages would delete now, without deleting any.
+// CountPassages returns how many passages DeletePassages would delete now, without deleting any. It fails if the filter
+// names documents.
 func (c *Client) CountPassages(ctx context.Context, filter Filter) (int, error) {
 	query, err := deletionQuery(filter)
 	if err != nil {

@@ -69,7 +69,8 @@ func (w Write) call(method, id string, body any) call {
 // passagePath returns the path of a passage.
 func passagePath(id string) string { return "/v1/passages/" + url.PathEscape(id) }
 
-// Passage returns a passage and its version, for Write.IfVersion. It fails if there is none.
+// Passage returns a passage and its version, for Write.IfVersion. The code of the error is unknown_passage if there is
+// none.
 func (c *Client) Passage(ctx context.Context, id string) (out Passage, version string, err error) {
 	header, err := c.do(ctx, call{method: http.MethodGet, path: passagePath(id)}, &out)
 	if err != nil {
@@ -80,20 +81,22 @@ func (c *Client) Passage(ctx context.Context, id string) (out Passage, version s
 	return out, version, nil
 }
 
-// Put creates or replaces the passage with p.ID. It fails if a condition of w is not met.
+// Put creates or replaces the passage with p.ID. It fails if a condition of w is not met. The code of the error is then
+// version_mismatch.
 func (c *Client) Put(ctx context.Context, p Passage, w Write) (out Written, err error) {
 	_, err = c.do(ctx, w.call(http.MethodPut, p.ID, p), &out)
 	return out, err
 }
 
-// Delete deletes the passage with this id. It fails if a condition of w is not met.
+// Delete deletes the passage with this id. It fails if a condition of w is not met. The code of the error is then
+// version_mismatch; unknown_passage if there is none.
 func (c *Client) Delete(ctx context.Context, id string, w Write) (out Written, err error) {
 	_, err = c.do(ctx, w.call(http.MethodDelete, id, nil), &out)
 	return out, err
 }
 
 // Passages returns all passages that searches see, in the order of their ids, over several requests. After an error it
-// yields nothing more.
+// yields nothing more. The next request is sent when the passages of the one before were taken.
 func (c *Client) Passages(ctx context.Context) iter.Seq2[Passage, error] {
 	return c.PassagesThatMeet(ctx, Condition{})
 }

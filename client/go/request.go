@@ -141,6 +141,7 @@ type Methods struct {
 }
 
 // Fusion returns the fusion methods of a SearchRequest: one, or a list, which is answered with one ranking for each.
+// Without names it leaves the choice to the server.
 func Fusion(names ...string) Methods { return Methods{Names: names, Listed: len(names) > 1} }
 
 // MarshalJSON writes a string for one method and an array for a list.
@@ -190,7 +191,7 @@ type answerObject struct {
 	MinChance *float64 `json:"min_chance,omitempty"`
 }
 
-// MarshalJSON writes true where nothing is chosen.
+// MarshalJSON writes false if no answer is wanted, true if nothing else is set, otherwise an object.
 func (o AnswerOptions) MarshalJSON() ([]byte, error) {
 	object := answerObject{o.Reader, o.Passages, o.Combine, o.MaxTokens, o.MinChance}
 	if !o.Wanted || object == (answerObject{}) {
@@ -232,7 +233,8 @@ type rerankObject struct {
 // rerankAuto is the JSON of RerankOptions.Auto.
 const rerankAuto = `"auto"`
 
-// MarshalJSON writes true where nothing is chosen.
+// MarshalJSON writes "auto" if the server decides, false if no reranker is wanted, true if nothing else is set,
+// otherwise an object.
 func (o RerankOptions) MarshalJSON() ([]byte, error) {
 	if o.Auto {
 		return []byte(rerankAuto), nil

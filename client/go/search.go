@@ -25,7 +25,8 @@ type Answer struct {
 }
 
 // SearchBatch sends several searches at once, at most the server's limits.batch, and returns an answer for each, in
-// their order. A mistake in one sets its Err and leaves the others alone.
+// their order. A mistake in one sets its Err and leaves the others alone. It fails if the batch as a whole is refused,
+// as one with too many searches.
 func (c *Client) SearchBatch(ctx context.Context, searches []SearchRequest) ([]Answer, error) {
 	var out struct{ Answers []json.RawMessage }
 	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/search/batch",
@@ -58,10 +59,11 @@ type Vectors struct {
 	Truncated []int     // the texts of which the expert read only the beginning, by position
 }
 
-// Row returns the vector of text i, in place.
+// Row returns the vector of text i, in place. It panics if there is no such text.
 func (v Vectors) Row(i int) []float32 { return v.Values[i*v.Dimension : (i+1)*v.Dimension] }
 
 // Embed returns an expert's vectors of texts, at most the server's limits.embed_inputs. kind is question or passage.
+// kind "" is question.
 func (c *Client) Embed(ctx context.Context, expert, kind string, texts []string) (Vectors, error) {
 	header, data, err := c.send(
 		ctx,

@@ -237,7 +237,7 @@ func (x *evaluateCommand) measureOptions(
 		Version: version, Settings: config.Search}
 	record, err := l.Store.Calibration()
 	if err == nil {
-		err = o.Calibrated(record, domains)
+		err = o.NoteCalibration(record, domains)
 	}
 	if err != nil {
 		return o, err

@@ -54,7 +54,8 @@ func domainName(d evaluation.DomainInfo) string {
 	return d.Name
 }
 
-// sourcesByDomain returns the heat map of how well each source does in each domain, shaded within the domain.
+// sourcesByDomain returns the heat map of how well each source does in each domain, shaded within the domain. It is
+// empty with fewer than two sources; domains without a table are left out.
 func sourcesByDomain(r *evaluation.Report) (h heat) {
 	for _, m := range r.Methods {
 		if m.Kind == evaluation.KindSource {

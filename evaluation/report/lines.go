@@ -120,7 +120,8 @@ func coverageCurves(r *evaluation.Report, o order) chartView {
 	}), lineColours)
 }
 
-// drawLines returns a plot of the lines. Only the first shown ones are visible; the legend can show the others.
+// drawLines returns a plot of the lines, each of which has a point; an empty one without lines. Only the first shown
+// ones are visible; the legend can show the others.
 func (a axes) drawLines(lines []line, shown int) chartView {
 	if len(lines) == 0 {
 		return chartView{}

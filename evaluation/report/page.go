@@ -51,7 +51,7 @@ type meaning struct{ Name, Text string }
 // expertView describes an expert on the page.
 type expertView struct{ Name, Kind, Passages, Recall, Confidence string }
 
-// Write writes a report as an HTML page. It fails if the report has no tables.
+// Write writes a report as an HTML page. It fails if the report has no tables, or with the first error of w.
 func Write(w io.Writer, r *evaluation.Report) error {
 	if len(r.Tables) == 0 || len(r.Tables[0].Rows) == 0 {
 		return fmt.Errorf("the report has no tables")
@@ -117,8 +117,8 @@ func thousands(n int) string {
 	return digits
 }
 
-// accuracyKey returns the key of the accuracy at k of a table: by judgements where it
-// has them, else by answers.
+// accuracyKey returns the key of the accuracy at k of a table: by judgements where it has them, else by answers. It may
+// be that of no column.
 func accuracyKey(t *evaluation.Table, k int) string {
 	for i := range t.Rows {
 		if key := fmt.Sprintf("top%d", k); hasValue(&t.Rows[i], key) {

@@ -130,7 +130,8 @@ func newCell(t *evaluation.Table, r, base *evaluation.Row, m evaluation.Metric) 
 	return c
 }
 
-// measureRange returns the lowest and the highest value of a measure in a table, without the oracles.
+// measureRange returns the lowest and the highest value of a measure in a table, without the oracles. Without values
+// they are infinite.
 func measureRange(t *evaluation.Table, key string) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i := range t.Rows {
