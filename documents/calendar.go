@@ -19,23 +19,8 @@ func readCalendar(w *writer, text string) (string, error) {
 		case "BEGIN", "END":
 			out.add(fields)
 			fields = nil
-		case "PRODID",
-			"VERSION",
-			"CALSCALE",
-			"UID",
-			"DTSTAMP",
-			"SEQUENCE",
-			"TZID",
-			"TZOFFSETFROM",
-			"TZOFFSETTO",
-			"PHOTO",
-			"REV",
-			"CREATED",
-			"LAST-MODIFIED",
-			"TRANSP",
-			"CLASS",
-			"N",
-			"METHOD":
+		case "PRODID", "VERSION", "CALSCALE", "UID", "DTSTAMP", "SEQUENCE", "TZID", "TZOFFSETFROM", "TZOFFSETTO",
+			"PHOTO", "REV", "CREATED", "LAST-MODIFIED", "TRANSP", "CLASS", "N", "METHOD":
 		default:
 			if !strings.HasPrefix(name, "X-") {
 				fields = append(fields, field{calendarName(name), calendarValue(name, value)})

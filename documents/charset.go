@@ -78,8 +78,7 @@ func decode(data []byte, declared string) (text, doubt string, err error) {
 	if n := strings.Count(text, string(utf8.RuneError)); n > 0 {
 		doubt = fmt.Sprintf(
 			"%d of its characters cannot be read as %s, which it seems to be: say its encoding (documents.encoding) if that is wrong",
-			n,
-			guess.name,
+			n, guess.name,
 		)
 	} else if guess.doubtful {
 		doubt = fmt.Sprintf("it was read as %s, which is a guess: say its encoding (documents.encoding) if that is wrong", guess.name)

@@ -9,22 +9,7 @@ import (
 // have them in their text.
 // Symbol fonts draw a bullet at U+F0B7.
 var ligatures = strings.NewReplacer(
-	"\uf0b7",
-	"•",
-	"ﬀ",
-	"ff",
-	"ﬁ",
-	"fi",
-	"ﬂ",
-	"fl",
-	"ﬃ",
-	"ffi",
-	"ﬄ",
-	"ffl",
-	"ﬅ",
-	"st",
-	"ﬆ",
-	"st",
+	"\uf0b7", "•", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st",
 )
 
 // clean returns a text as a reader sees it: each run of white space as one space, none at both ends, ligatures as

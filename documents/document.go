@@ -213,11 +213,9 @@ func (w *writer) addRow(kind Kind, level int, header, text string) {
 func (w *writer) refuse() {
 	if w.err == nil {
 		w.err = unreadable(
-			TooLarge,
-			nil,
+			TooLarge, nil,
 			"it has more text than is read of one file (%d blocks, %d bytes: documents.blocks, documents.text_bytes)",
-			w.limits.Blocks,
-			w.limits.TextBytes,
+			w.limits.Blocks, w.limits.TextBytes,
 		)
 	}
 }

@@ -191,10 +191,7 @@ func fileAt(at, below string, info fs.FileInfo, limits Limits) FoundFile {
 // tooLargeFile returns the *UnreadableError for a file of so many bytes, more than Limits.FileBytes.
 func tooLargeFile(size int64, limits Limits) error {
 	return unreadable(
-		TooLarge,
-		nil,
-		"it has %d MiB, more than the %d MiB that are read of one file (documents.file_bytes)",
-		size>>20,
+		TooLarge, nil, "it has %d MiB, more than the %d MiB that are read of one file (documents.file_bytes)", size>>20,
 		limits.FileBytes>>20,
 	)
 }

@@ -119,27 +119,8 @@ func readManPage(w *writer, text string) (title string, err error) {
 				p.lines[len(p.lines)-1] += ":"
 				tag = false
 			}
-		case "Nm",
-			"Fl",
-			"Ar",
-			"Op",
-			"Xr",
-			"Pa",
-			"Nd",
-			"Cm",
-			"Ev",
-			"Va",
-			"Em",
-			"Sy",
-			"Ql",
-			"Li",
-			"Dq",
-			"Sq",
-			"Fn",
-			"Fa",
-			"Vt",
-			"In",
-			"Ic":
+		case "Nm", "Fl", "Ar", "Op", "Xr", "Pa", "Nd", "Cm", "Ev", "Va", "Em", "Sy", "Ql", "Li", "Dq", "Sq", "Fn", "Fa",
+			"Vt", "In", "Ic":
 			text := manMacros(append([]string{name}, words...))
 			if text == "" && name == "Nm" {
 				text, _, _ = strings.Cut(strings.ToLower(title), "(")
@@ -205,29 +186,8 @@ func manMacros(words []string) string {
 		case "Fl":
 			flag = true
 			continue
-		case "Ar",
-			"Nm",
-			"Op",
-			"Xr",
-			"Pa",
-			"Nd",
-			"Cm",
-			"Ev",
-			"Va",
-			"Em",
-			"Sy",
-			"Ql",
-			"Li",
-			"Dq",
-			"Sq",
-			"Ns",
-			"Fn",
-			"Fa",
-			"Vt",
-			"In",
-			"Ic",
-			"Oo",
-			"Oc":
+		case "Ar", "Nm", "Op", "Xr", "Pa", "Nd", "Cm", "Ev", "Va", "Em", "Sy", "Ql", "Li", "Dq", "Sq", "Ns", "Fn", "Fa",
+			"Vt", "In", "Ic", "Oo", "Oc":
 			continue
 		}
 		if flag {

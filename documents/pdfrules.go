@@ -143,15 +143,11 @@ func (r *ruleReader) readPath(object references.FPDF_PAGEOBJECT, m matrix) {
 		if err != nil {
 			return
 		}
-		kind, err := r.p.FPDFPathSegment_GetType(
-			&requests.FPDFPathSegment_GetType{PathSegment: segment.PathSegment},
-		)
+		kind, err := r.p.FPDFPathSegment_GetType(&requests.FPDFPathSegment_GetType{PathSegment: segment.PathSegment})
 		if err != nil {
 			return
 		}
-		point, err := r.p.FPDFPathSegment_GetPoint(
-			&requests.FPDFPathSegment_GetPoint{PathSegment: segment.PathSegment},
-		)
+		point, err := r.p.FPDFPathSegment_GetPoint(&requests.FPDFPathSegment_GetPoint{PathSegment: segment.PathSegment})
 		if err != nil {
 			return
 		}

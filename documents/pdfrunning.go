@@ -149,8 +149,7 @@ func dropRunning(pages []pdfPage) (warning string) {
 		return ""
 	}
 	return fmt.Sprintf(
-		"%d lines at the top or foot of pages were left out, which repeat or are the page's number: %.80q",
-		dropped,
+		"%d lines at the top or foot of pages were left out, which repeat or are the page's number: %.80q", dropped,
 		first,
 	)
 }

@@ -209,14 +209,7 @@ func (r *rstReader) directive() {
 		block = block[1:]
 	}
 	switch name := strings.ToLower(parts[2]); name {
-	case "code",
-		"code-block",
-		"sourcecode",
-		"highlight",
-		"parsed-literal",
-		"literalinclude",
-		"math",
-		"doctest",
+	case "code", "code-block", "sourcecode", "highlight", "parsed-literal", "literalinclude", "math", "doctest",
 		"testcode":
 		if name == "math" && parts[3] != "" {
 			block = append([]string{parts[3]}, block...)
@@ -224,16 +217,7 @@ func (r *rstReader) directive() {
 		if len(block) > 0 {
 			r.p.code(block)
 		}
-	case "toctree",
-		"contents",
-		"include",
-		"image",
-		"index",
-		"raw",
-		"meta",
-		"only",
-		"highlightlang",
-		"currentmodule":
+	case "toctree", "contents", "include", "image", "index", "raw", "meta", "only", "highlightlang", "currentmodule":
 		r.p.flush()
 		if name == "only" {
 			r.inner(block)

@@ -42,27 +42,9 @@ type rtfReader struct {
 
 // rtfSkipped are the RTF groups whose text is not read.
 var rtfSkipped = setOf(
-	"fonttbl",
-	"colortbl",
-	"stylesheet",
-	"info",
-	"themedata",
-	"colorschememapping",
-	"latentstyles",
-	"datastore",
-	"generator",
-	"listtable",
-	"listoverridetable",
-	"rsidtbl",
-	"xmlnstbl",
-	"filetbl",
-	"revtbl",
-	"fldinst",
-	"bkmkstart",
-	"bkmkend",
-	"nonshppict",
-	"mmathPr",
-	"wgrffmtfilter",
+	"fonttbl", "colortbl", "stylesheet", "info", "themedata", "colorschememapping", "latentstyles", "datastore",
+	"generator", "listtable", "listoverridetable", "rsidtbl", "xmlnstbl", "filetbl", "revtbl", "fldinst", "bkmkstart",
+	"bkmkend", "nonshppict", "mmathPr", "wgrffmtfilter",
 )
 
 // readRTF writes the blocks of Rich Text Format to w: paragraphs, headings by their outline level, lists and

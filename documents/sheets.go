@@ -54,8 +54,7 @@ func readXLSX(w *writer, data []byte) (title string, warnings []string, err erro
 	if n, first := unvaluedFormulas(data, w.limits); n > 0 {
 		warnings = append(warnings, fmt.Sprintf(
 			"%d formulas have no value in the file (the first is in %s): open and save it with a program for spreadsheets",
-			n,
-			first,
+			n, first,
 		))
 	}
 	besideCells(data, w.limits).name(w)

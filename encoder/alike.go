@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// LeastCosine returns the least cosine between the vectors that two encoders make of the same texts, as passages; for
-// late encoders between those of a token. It is 1 without texts. It fails if an encoder does, or their vectors have
-// different lengths.
+// LeastCosine returns the least cosine between the vectors that two encoders make of the same texts, as passages;
+// for late encoders between those of a token. It is 1 without texts. Tokens that neither encoder reads are left
+// out; a cosine with one zero vector counts as -1. It fails if an encoder does, or their vectors have different
+// lengths.
 func LeastCosine(ctx context.Context, a, b *Encoder, texts []Text) (float64, error) {
 	of := func(e *Encoder) ([][]float32, error) { return e.EncodePassages(ctx, texts) }
 	x, err := of(a)

@@ -43,8 +43,8 @@ func bindInputs(
 	return b, nil
 }
 
-// run runs the session on the inputs of this run and writes to outputs. It fails if ctx has ended before; a run that
-// has begun goes on to its end.
+// run runs the session on the inputs of this run, given in the order of their names, and writes to outputs. It
+// fails if ctx has ended before; a run that has begun goes on to its end. A panic of the library becomes the error.
 func (b *boundSession) run(ctx context.Context, given []ort.Value, outputs []output) (err error) {
 	defer recoverPanic(&err)
 	if err := ctx.Err(); err != nil {

@@ -91,7 +91,8 @@ func LoadLibraries(paths ...string) (err error) {
 	return err
 }
 
-// openLibrary loads a shared library for the rest of the process.
+// openLibrary loads a shared library for the rest of the process, where other libraries find it by its name. The
+// error is the system's.
 func openLibrary(path string) error {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -128,17 +129,17 @@ func (g GPU) appendTo(o *ort.SessionOptions) error {
 	return nil
 }
 
-// saidByCUDA is what CUDA says in an error of the runtime, among the places of the code.
-var saidByCUDA = regexp.MustCompile(`CUDA failure \d+: [^;]+|with error: (.+)`)
+// messageOfCUDA matches CUDA's own message in an error of the runtime, among the places of the code.
+var messageOfCUDA = regexp.MustCompile(`CUDA failure \d+: [^;]+|with error: (.+)`)
 
-// shortCause returns what CUDA says in the runtime's error, without places in the runtime's code; the whole error if it
-// says nothing.
+// shortCause returns CUDA's own message in the runtime's error, without places in the runtime's code; the whole
+// error if it has none.
 func (e *CUDAError) shortCause() string {
-	said := saidByCUDA.FindStringSubmatch(e.Err.Error())
-	if said == nil {
+	message := messageOfCUDA.FindStringSubmatch(e.Err.Error())
+	if message == nil {
 		return e.Err.Error()
 	}
-	return strings.TrimSpace(cmp.Or(said[1], said[0]))
+	return strings.TrimSpace(cmp.Or(message[1], message[0]))
 }
 
 // providerOptions returns the options of the CUDA provider. Matrices of float32 are multiplied by the tensor cores, as

@@ -41,7 +41,7 @@ func (g *Generator) newDecoding(s *states) (*decoderRun, error) {
 	return d, nil
 }
 
-// close frees the decoder's values; the graphs stay loaded.
+// close frees the decoder's values; the graphs stay loaded. It must be called once.
 func (d *decoderRun) close() {
 	if d.bound != nil {
 		d.bound.close()
@@ -49,7 +49,8 @@ func (d *decoderRun) close() {
 	destroyValues(d.cross)
 }
 
-// runDecoder runs the decoder's graph once, with the passages' states as further inputs.
+// runDecoder runs the decoder's graph once on the inputs given, with the passages' states as further inputs, and
+// writes to outputs.
 func (d *decoderRun) runDecoder(ctx context.Context, given []ort.Value, outputs []output) error {
 	if d.bound != nil {
 		return d.bound.run(ctx, given, outputs)
@@ -68,9 +69,10 @@ func (d *decoderRun) Step(ctx context.Context, tokens []int32, from []int) (logi
 	return d.readTokens(ctx, rows, from)
 }
 
-// readTokens gives the decoder more tokens for each row, the same number for all. from has, for each row, the one of
-// the rows before that it continues. It returns the logits after each row's last token, and how the attention is shared
-// among the passages.
+// readTokens gives the decoder more tokens for each row, the same number for all and at least one. from has, for
+// each row, the one of the rows before that it continues. It returns for each row the logits of the vocabulary
+// after its last token, and how the attention of that token is shared among the passages. It keeps the new state
+// for the next call; after an error the old one stays.
 func (d *decoderRun) readTokens(
 	ctx context.Context, tokens [][]int32, from []int,
 ) (logits, shares [][]float32, err error) {
@@ -123,7 +125,7 @@ func (d *decoderRun) readTokens(
 	return logits, shares, nil
 }
 
-// byPassage returns the sum of the attention to the tokens of each passage.
+// byPassage returns the sum of the attention to the tokens of each passage, in the order of the passages.
 func (d *decoderRun) byPassage(attention []float32) []float32 {
 	shares := make([]float32, len(d.states.from))
 	for p := range shares {

@@ -75,12 +75,12 @@ func (e *Encoder) Fallback() error { return e.model.fallback }
 // Stats returns the counts of the model's queue, which an encoder and the one that it carries share.
 func (e *Encoder) Stats() batcher.Stats { return e.model.batcher.Stats() }
 
-// CutPassages returns how many passages so far were longer than the bundle's limit, so that only their beginning was
-// read.
+// CutPassages returns how many passages since it was opened were longer than the bundle's limit, so that only their
+// beginning was read.
 func (e *Encoder) CutPassages() int64 { return e.cut.Load() }
 
-// UnreadPassages returns how many passages so far the encoder could hardly read: less than half of their words'
-// characters.
+// UnreadPassages returns how many passages since it was opened the encoder could hardly read: less than half of
+// their words' characters.
 func (e *Encoder) UnreadPassages() int64 { return e.unread.Load() }
 
 // SelfTest returns an error if the tokenizer does not work (wordpiece.Tokenizer.SelfTest).
@@ -138,8 +138,8 @@ func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32
 	return vectors, err
 }
 
-// ReadPassages returns the vectors of texts, as EncodePassages does, and the Readable of each text: the weight of its
-// vector.
+// ReadPassages returns the vectors of texts, as EncodePassages does, and the weight of each, 0 to 1, as Readable
+// does for a question. The vectors are not multiplied by it.
 func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]float32, read []float64, err error) {
 	rows, read, err := e.passageRows(ctx, texts, e)
 	if err != nil {
@@ -161,8 +161,9 @@ func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]f
 	return vectors, read, nil
 }
 
-// ReadPassagesBoth returns the vectors of texts for this encoder and for the one that it carries, from one run, and the
-// Readable of each text. It fails if it carries none.
+// ReadPassagesBoth returns the vectors of texts for this encoder and for the one that it carries, from one run, and
+// the weight of each text, as ReadPassages does. The two vectors of a text share memory. It fails if it carries
+// none.
 func (e *Encoder) ReadPassagesBoth(
 	ctx context.Context,
 	texts []Text,
@@ -184,8 +185,8 @@ func (e *Encoder) ReadPassagesBoth(
 	return own, carried, read, err
 }
 
-// passageRows returns the tokens of texts and the Readable of each. It adds the texts that were cut and those that are
-// hardly read to the counts of some encoders.
+// passageRows returns the tokens of texts and the weight of each (readableShare). It adds the texts that were cut
+// and those that are hardly read to the counts of the encoders in counting. The error is ctx's or the tokenizer's.
 func (e *Encoder) passageRows(
 	ctx context.Context,
 	texts []Text,

@@ -25,7 +25,8 @@ type smallSession struct {
 	closed bool
 }
 
-// openSmall loads a graph that takes one vector of the given dimension. The caller closes the session.
+// openSmall loads a graph that takes one vector of the given dimension. input and outputs are the names in the
+// graph. The caller closes the session.
 func openSmall(file, input string, outputs []string, dimension int) (*smallSession, error) {
 	inner, err := loadSession(file, []string{input}, outputs, target{provider: CPU, threads: 1})
 	if err != nil {
@@ -34,8 +35,9 @@ func openSmall(file, input string, outputs []string, dimension int) (*smallSessi
 	return &smallSession{file: file, inner: inner, dimension: dimension}, nil
 }
 
-// apply runs the graph on a vector and writes to outputs. It fails if the vector has another dimension, the graph gives
-// numbers that are not finite, or with batcher.ErrClosed after close.
+// apply runs the graph on a vector and writes to outputs. It fails if the vector has another dimension, the graph
+// gives numbers that are not finite, or with batcher.ErrClosed after close. The outputs must not be used after an
+// error.
 func (s *smallSession) apply(ctx context.Context, vector []float32, outputs ...output) error {
 	if len(vector) != s.dimension {
 		return fmt.Errorf("%s takes a vector of %d numbers, not %d", s.file, s.dimension, len(vector))
@@ -91,7 +93,8 @@ func openEnsemble(b *models.Bundle) (*Ensemble, error) {
 func (e *Ensemble) EnsembleMembers() int { return e.members }
 
 // Members returns the members' vectors for a question's vector, one after the other: EnsembleMembers × Dimension
-// numbers.
+// numbers. It fails if the vector has another length, the graph fails or the encoder is closed; the numbers are of
+// no use then.
 func (e *Ensemble) Members(ctx context.Context, vector []float32) ([]float32, error) {
 	members := newOutput(1, e.members, e.dimension)
 	return members.data, e.apply(ctx, vector, members)

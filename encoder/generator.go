@@ -64,8 +64,9 @@ type GeneratedText struct {
 	Cut int
 }
 
-// OpenGenerator loads a bundle of kind generator and answers a question with it, to test its graphs. It fails if the
-// bundle is of another kind or its files do not work. The caller closes the generator.
+// OpenGenerator loads a bundle of kind generator and answers a question with it, to test its graphs. It fails if
+// the bundle is of another kind, its files do not work or the runtime is closed. The caller closes the generator,
+// before the runtime.
 func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err error) {
 	if b.Manifest.Generator == nil {
 		return nil, fmt.Errorf("%s is of kind %s, and no generator", b.Manifest.Name, b.Manifest.Kind)
@@ -96,8 +97,8 @@ func (g *Generator) Provider() string { return g.provider }
 // Fallback returns why Auto did not choose cuda; nil if it did, or the provider was not Auto.
 func (g *Generator) Fallback() error { return g.fallback }
 
-// loadTokenizer loads the tokenizer of the bundle and sets the names of the graphs' inputs and outputs. It fails if the
-// tokenizer has more pieces than the model.
+// loadTokenizer loads the tokenizer of the bundle and sets the names of the graphs' inputs and outputs. It fails if
+// the file cannot be read or the tokenizer has more pieces than the model.
 func (g *Generator) loadTokenizer(b *models.Bundle) error {
 	path := b.Path(b.Manifest.Tokenizer)
 	data, err := disk.ReadRegular(path, mostTokenizer)
@@ -170,8 +171,9 @@ func (g *Generator) Close() (err error) {
 }
 
 // Answer writes an answer to a question from passages. Answers are written one after another, each on all of the
-// generator's threads, so that there is memory for one. The error is ctx's if that ends first, a *MemoryError,
-// *QuestionError or *ScriptError, batcher.ErrClosed after Close, or ONNX Runtime's.
+// generator's threads, so that there is memory for one; it waits for its turn. The error is ctx's if that ends
+// first, a *MemoryError, *QuestionError or *ScriptError, batcher.ErrClosed after Close, one for no passage or
+// MaxTokens below 1, or ONNX Runtime's.
 func (g *Generator) Answer(ctx context.Context, a Asking) (GeneratedText, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -201,11 +203,11 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (GeneratedText, error)
 		MaxTokens: a.MaxTokens,
 		Beams:     g.shape.Beams,
 	}
-	said := ""
+	written := ""
 	if a.Each != nil {
 		options.Each = func(tokens []int32) {
-			if text := g.tokenizer.Decode(tokens); len(text) > len(said) {
-				said = text
+			if text := g.tokenizer.Decode(tokens); len(text) > len(written) {
+				written = text
 				a.Each(text)
 			}
 		}
@@ -225,10 +227,10 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (GeneratedText, error)
 	}, nil
 }
 
-// tokenRows returns the tokens of each passage together with the question, in the words of Izacard & Grave's code, and
-// how many passages lost their end. It returns a *QuestionError for a question that takes more than half of the limit
-// of a passage's tokens, and a *ScriptError if a third or more of the question's tokens are unknown. It also fails if
-// there is no passage.
+// tokenRows returns the tokens of each passage together with the question, in the words of Izacard & Grave's code,
+// and how many passages lost their end. It returns a *QuestionError for a question that takes more than half of the
+// limit of a passage's tokens, and a *ScriptError if a third or more of the question's tokens are unknown. It also
+// fails if there is no passage.
 func (g *Generator) tokenRows(a Asking) (rows [][]int32, cut int, err error) {
 	if len(a.Passages) == 0 {
 		return nil, 0, errors.New("there is no passage to answer from")
@@ -271,7 +273,8 @@ func (g *Generator) tokenRows(a Asking) (rows [][]int32, cut int, err error) {
 	return rows, cut, nil
 }
 
-// checkMemory returns a *MemoryError if an answer would take more memory than a.Memory.
+// checkMemory returns a *MemoryError if an answer from these rows of tokens would take more memory than a.Memory; 0
+// bounds nothing.
 func (g *Generator) checkMemory(a Asking, rows [][]int32) error {
 	tokens := 0
 	for _, row := range rows {
@@ -297,7 +300,8 @@ type states struct {
 	cross  [][]float32 // keys and values in turn
 }
 
-// encodePassages returns what the decoder attends to. It runs the encoder on passages of like length together.
+// encodePassages returns the states of the passages' tokens, which the decoder attends to. It runs the encoder on
+// passages of like length together.
 func (g *Generator) encodePassages(ctx context.Context, rows [][]int32) (*states, error) {
 	order := make([]int, len(rows))
 	s := &states{from: make([]int, len(rows)), to: make([]int, len(rows))}
@@ -326,7 +330,8 @@ func (g *Generator) encodePassages(ctx context.Context, rows [][]int32) (*states
 	return s, nil
 }
 
-// readSome runs the encoder once, on passages that lie one after another in s, and writes their states to s.
+// readSome runs the encoder once, on the passages with the indexes in which, from the shortest to the longest, and
+// writes their states to s, where they lie one after another.
 func (g *Generator) readSome(ctx context.Context, rows [][]int32, which []int, s *states) (err error) {
 	first, last := which[0], which[len(which)-1]
 	longest := len(rows[last])

@@ -12,10 +12,7 @@ type MemoryError struct {
 func (e *MemoryError) Error() string {
 	return fmt.Sprintf(
 		"answering from %d passages of together %d tokens takes %d MB of memory, and %d MB are allowed: ask for fewer passages",
-		e.Passages,
-		e.Tokens,
-		megabytes(e.Needed),
-		megabytes(e.Limit),
+		e.Passages, e.Tokens, megabytes(e.Needed), megabytes(e.Limit),
 	)
 }
 
@@ -33,8 +30,7 @@ type QuestionError struct{ Tokens, Limit int }
 func (e *QuestionError) Error() string {
 	return fmt.Sprintf(
 		"the question has %d tokens, and the generator reads %d of a question and a passage: ask a shorter one",
-		e.Tokens,
-		e.Limit,
+		e.Tokens, e.Limit,
 	)
 }
 
@@ -47,8 +43,7 @@ type ScriptError struct{ Unknown, Tokens int }
 // Error says how many of the question's tokens are unknown.
 func (e *ScriptError) Error() string {
 	return fmt.Sprintf(
-		"of the question's %d tokens the generator does not know %d: it was trained on other scripts",
-		e.Tokens,
+		"of the question's %d tokens the generator does not know %d: it was trained on other scripts", e.Tokens,
 		e.Unknown,
 	)
 }

@@ -19,8 +19,9 @@ type Head struct {
 	closeOnce sync.Once
 }
 
-// OpenHead loads the head of a DESIRE-ME expert's bundle and tests it. It runs on the processor (see
-// smallSession). It fails if the bundle has no head. The caller closes it.
+// OpenHead loads the head of a DESIRE-ME expert's bundle and tests it. It runs on the processor (see smallSession).
+// It fails if the bundle has no head, its graph does not work or the runtime is closed. The caller closes it,
+// before the runtime.
 func (r *Runtime) OpenHead(b *models.Bundle) (*Head, error) {
 	m := &b.Manifest
 	if m.Head == nil {
@@ -37,7 +38,7 @@ func (r *Runtime) OpenHead(b *models.Bundle) (*Head, error) {
 	return h, nil
 }
 
-// open loads the graph and tests it.
+// open loads the graph and tests it on a vector. If the test fails, it frees the graph.
 func (h *Head) open(b *models.Bundle) (err error) {
 	m := &b.Manifest
 	outputs := []string{models.HeadVector, models.HeadGate}

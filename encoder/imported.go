@@ -38,10 +38,11 @@ const (
 	mostUnknown = 0.05
 )
 
-// CheckImported returns a *DoubtError unless the expert of a new bundle tells paraphrases from unrelated texts, in the
-// language in which it does that best, and there better than with another pooling and than without its prefixes.
-// another makes the same bundle with another pooling; nil: the pooling is certain. It returns nil for a bundle that is
-// not dense, and for a delta.
+// CheckImported returns a *DoubtError unless the expert of a new bundle tells paraphrases from unrelated texts, in
+// the language in which it does that best, and there better than with another pooling and than without its
+// prefixes. another makes the same bundle with another pooling; nil: the pooling is certain. It opens each of these
+// on the processor and closes it again; other errors are those of opening, another and encoding. It returns nil for
+// a bundle that is not dense, and for a delta.
 func (r *Runtime) CheckImported(
 	ctx context.Context,
 	b *models.Bundle,
@@ -56,11 +57,8 @@ func (r *Runtime) CheckImported(
 	}
 	found := func(p ParaphraseResult) string {
 		return fmt.Sprintf(
-			"%d of %d paraphrases in %s are nearer than unrelated texts (separation %.1f)",
-			p.First,
-			p.Pairs,
-			p.Language,
-			p.Separation,
+			"%d of %d paraphrases in %s are nearer than unrelated texts (separation %.1f)", p.First, p.Pairs,
+			p.Language, p.Separation,
 		)
 	}
 	if another != nil {
@@ -79,10 +77,7 @@ func (r *Runtime) CheckImported(
 			if isBetter(other, own) {
 				return &DoubtError{Setting: models.SettingPooling, Better: pooling,
 					Reason: fmt.Sprintf(
-						"with pooling %s %s, and with pooling %s %s",
-						b.Manifest.Vectors.Pooling,
-						found(own),
-						pooling,
+						"with pooling %s %s, and with pooling %s %s", b.Manifest.Vectors.Pooling, found(own), pooling,
 						found(other),
 					)}
 			}
@@ -99,11 +94,8 @@ func (r *Runtime) CheckImported(
 		if isBetter(other, own) {
 			return &DoubtError{Setting: models.SettingPrefix,
 				Reason: fmt.Sprintf(
-					"with the prefixes %q and %q %s, and without them %s",
-					b.Manifest.Vectors.Prefix.Question,
-					b.Manifest.Vectors.Prefix.Passage,
-					found(own),
-					found(other),
+					"with the prefixes %q and %q %s, and without them %s", b.Manifest.Vectors.Prefix.Question,
+					b.Manifest.Vectors.Prefix.Passage, found(own), found(other),
 				)}
 		}
 	}
@@ -132,7 +124,8 @@ func isBetter(a, b ParaphraseResult) bool {
 	return a.Share() >= leastParaphrases && a.Separation > clearlyBetter*b.Separation && a.First >= b.First
 }
 
-// measureBundle opens a bundle on the CPU, returns the result of TryParaphrases in a language and closes it.
+// measureBundle opens a bundle on the CPU, returns the result of TryParaphrases in a language ("": the best one)
+// and closes it.
 func (r *Runtime) measureBundle(
 	ctx context.Context, b *models.Bundle, language string,
 ) (p ParaphraseResult, err error) {

@@ -29,8 +29,9 @@ type runTime struct {
 // rate returns tokens per second.
 func (s runTime) rate() float64 { return float64(s.tokens) / s.took.Seconds() }
 
-// measureSpeeds measures runs of leastMeasured tokens, twice as many, and so on up to limit. It ends where a run fails,
-// for want of memory for example, or speed falls. It returns an error only if the first run fails.
+// measureSpeeds measures runs of leastMeasured tokens, twice as many, and so on up to limit, and returns them in
+// this order. try runs as many tokens and returns how long that takes. It ends where a run fails, for want of
+// memory for example, or speed falls. It returns an error only if the first run fails.
 func measureSpeeds(limit int, try func(tokens int) (time.Duration, error)) (all []runTime, err error) {
 	best := 0.0
 	for tokens := min(leastMeasured, limit); tokens <= limit; tokens *= 2 {
@@ -51,8 +52,8 @@ func measureSpeeds(limit int, try func(tokens int) (time.Duration, error)) (all 
 	return all, nil
 }
 
-// smallestFast returns the smallest run that is nearly as fast, in tokens per second, as the fastest; the zero value
-// without runs.
+// smallestFast returns the smallest run with at least nearlyBest of the most tokens per second; the zero value
+// without runs. The runs are in ascending order.
 func smallestFast(all []runTime) runTime {
 	best := 0.0
 	for _, s := range all {
@@ -67,7 +68,7 @@ func smallestFast(all []runTime) runTime {
 }
 
 // largestWithin returns the tokens of the largest run that takes at most longest; those of the smallest run if none
-// does.
+// does. There must be a run; they are in ascending order.
 func largestWithin(all []runTime, longest time.Duration) int {
 	tokens := all[0].tokens
 	for _, s := range all {
@@ -78,7 +79,8 @@ func largestWithin(all []runTime, longest time.Duration) int {
 	return tokens
 }
 
-// startOf returns what a run costs beyond its tokens, expressed in tokens at the fastest speed, at least 1.
+// startOf returns what a run costs beyond its tokens, expressed in tokens at the fastest speed, at least 1, by the
+// first of the runs. There must be one.
 func startOf(all []runTime) int {
 	first := all[0]
 	return max(1, int(first.took.Seconds()*smallestFast(all).rate())-first.tokens)

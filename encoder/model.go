@@ -25,8 +25,8 @@ type model struct {
 	users   atomic.Int32 // encoders that need it
 }
 
-// openModel loads the graphs of a bundle on the wanted provider, or with Auto on the one that works. It has one user
-// and no queue yet.
+// openModel loads the graphs of a bundle on the wanted provider, or with Auto on the one that works. It has one
+// user and no queue yet (startQueue). After an error nothing is loaded.
 func openModel(b *models.Bundle, tokenizer *questionTokens, o Running) (m *model, err error) {
 	m = &model{manifest: &b.Manifest, options: o}
 	m.users.Store(1)
@@ -64,8 +64,8 @@ func (m *model) startQueue(machine *batcher.Machine) {
 	m.batcher = batcher.New(config)
 }
 
-// runRows runs the graph of a lane on rows of tokens, and returns a vector or a list of vectors for each row, as the
-// expert's kind has them.
+// runRows runs the graph of a lane on rows of tokens, and returns a vector or a list of vectors for each row, in
+// order, as the expert's kind has them: of a late one after the vector of the encoder that it carries.
 func (m *model) runRows(ctx context.Context, lane batcher.Lane, rows [][]int32) ([][]float32, error) {
 	s := m.question
 	finish := importanceRows
@@ -91,7 +91,7 @@ func (m *model) runRows(ctx context.Context, lane batcher.Lane, rows [][]int32) 
 	return vectors, nil
 }
 
-// release removes a user. The last one ends the queue and frees the graphs.
+// release removes a user. The last one ends the queue and frees the graphs; its error is that of freeing.
 func (m *model) release() error {
 	if m.users.Add(-1) > 0 {
 		return nil

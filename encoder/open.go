@@ -19,19 +19,19 @@ type Opening struct {
 	Running Running
 }
 
-// Open opens one bundle as OpenAll does.
+// Open opens one bundle as OpenAll does. The caller closes the encoder, before the runtime.
 func (r *Runtime) Open(b *models.Bundle, o Running) (*Encoder, error) {
 	encoders, errs := r.OpenAll([]Opening{{b, o}})
 	return encoders[0], errs[0]
 }
 
-// OpenAll loads the tokenizers and graphs of bundles, side by side, and tries
-// each graph on a text. It gives an encoder or an error for each, in their order.
+// OpenAll loads the tokenizers and graphs of bundles, side by side, and tries each graph on a text. It returns an
+// encoder or an error for each, in their order; the other is nil. The caller closes the encoders, before the
+// runtime.
 //
-// A late expert may leave its base's layers as they are. Its graph then gives the
-// base's vector too (models.Graph.Pooled), and one run serves both. This is so for
-// two bundles that are opened with the same Running and give the same vectors for
-// some texts. The late encoder carries the other (see Encoder.Carried), whose graph
+// A late expert may leave its base's layers as they are. Its graph then gives the base's vector too
+// (models.Graph.Pooled), and one run serves both. This is so for two bundles that are opened with the same Running
+// and give the same vectors for some texts. The late encoder carries the other (see Encoder.Carried), whose graph
 // leaves the memory. What both need is freed when both are closed.
 func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 	encoders, errs := make([]*Encoder, len(all)), make([]error, len(all))
@@ -67,7 +67,8 @@ func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 	return encoders, errs
 }
 
-// loadBundle opens a bundle without starting its queue. It fails for a bundle that gives no vectors.
+// loadBundle opens a bundle without starting its queue. It fails for a bundle that gives no vectors, if a file does
+// not work and if the runtime is closed. After an error nothing is loaded.
 func (r *Runtime) loadBundle(b *models.Bundle, o Running) (e *Encoder, err error) {
 	switch m := &b.Manifest; {
 	case m.Head != nil:

@@ -24,7 +24,8 @@ type pairs struct {
 	closeOnce sync.Once
 }
 
-// openPairs loads the tokenizer and a graph of the bundle, tests it, and starts the queue.
+// openPairs loads the tokenizer and a graph of the bundle, tests it, and starts the queue. On a GPU it measures the
+// sizes of runs. After an error nothing is loaded.
 func (x *pairs) openPairs(r *Runtime, b *models.Bundle, o Running, g pairGraph) (err error) {
 	o, err = o.withDefaults()
 	if err != nil {

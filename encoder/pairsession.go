@@ -52,7 +52,7 @@ type pairSession struct {
 	pad   int64
 }
 
-// openPairSession loads a graph and runs it once, to test it.
+// openPairSession loads a graph and runs it once, to test it. The caller destroys its inner session.
 func openPairSession(g pairGraph, tokenizer *questionTokens, t target) (*pairSession, error) {
 	inputs := []string{g.ids, g.mask}
 	if g.types != "" {
@@ -74,8 +74,9 @@ func openPairSession(g pairGraph, tokenizer *questionTokens, t target) (*pairSes
 	return s, nil
 }
 
-// runPairs runs the graph once on rows of token ids. For each row it returns the outputs of the row, then those of its
-// tokens, one output after the other. It fails if a number is not finite.
+// runPairs runs the graph once on rows of token ids. For each row it returns the outputs of the row, then those of
+// its tokens, one output after the other, without padding. It fails if a number is not finite. The lane does not
+// matter.
 func (s *pairSession) runPairs(ctx context.Context, _ batcher.Lane, rows [][]int32) ([][]float32, error) {
 	inputs, longest := padRows(rows, s.pad)
 	if s.types == "" {
@@ -100,8 +101,8 @@ func (s *pairSession) runPairs(ctx context.Context, _ batcher.Lane, rows [][]int
 	all := make([][]float32, len(rows))
 	for i, row := range rows {
 		for k := range outputs {
-			said := outputs[k].rowOutput(i)
-			all[i] = append(all[i], said[:min(len(said), len(row))]...)
+			numbers := outputs[k].rowOutput(i)
+			all[i] = append(all[i], numbers[:min(len(numbers), len(row))]...)
 		}
 		if !isFinite(all[i]) {
 			return nil, fmt.Errorf("%s gave a logit that is NaN or infinite", s.file)

@@ -28,12 +28,13 @@ type ParaphraseResult struct {
 	Unknown float64
 }
 
-// Share returns the share of the paraphrases that are the nearest passage, 0 to 1.
+// Share returns the share of the paraphrases that are the nearest passage, 0 to 1; NaN for the zero value.
 func (p ParaphraseResult) Share() float64 { return float64(p.First) / float64(p.Pairs) }
 
-// TryParaphrases encodes the paraphrases of a language that ship with this package and returns how well they are told
-// from unrelated texts. language is its English name; "": the language in which that is best. An encoder that is used
-// as it was trained finds nearly all in a language that it knows. It fails for a language that has no paraphrases.
+// TryParaphrases encodes the paraphrases of a language that ship with this package and returns how well they are
+// told from unrelated texts. language is its English name; "": the language in which that is best, of equal ones
+// the first. An encoder that is used as it was trained finds nearly all in a language that it knows. It fails for a
+// language that has no paraphrases, or if encoding fails.
 func (e *Encoder) TryParaphrases(ctx context.Context, language string) (best ParaphraseResult, err error) {
 	var file struct {
 		Languages []struct {

@@ -13,8 +13,9 @@ type WordPlace struct {
 }
 
 // Places returns a WordPlace for each vector that EncodePassages of a Late encoder gives for a passage, in the same
-// order: the word, between spaces, that contains the token. It returns nil for a template that puts more than spaces
-// between words, since the places are then unknown.
+// order: the word, between spaces, that contains the token. What is beyond the bundle's limit has none. It returns
+// nil for a template that puts more than spaces between words, since the places are then unknown. The error is that
+// of the tokenizer.
 func (e *Encoder) Places(t Text) ([]WordPlace, error) {
 	whole := t.Text
 	text := 0 // where the text begins

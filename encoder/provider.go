@@ -45,8 +45,9 @@ func (t target) sessionOptions() (*ort.SessionOptions, error) {
 	return o, nil
 }
 
-// openWithFallback calls open for the wanted provider and returns the provider that was used. With Auto it tries CUDA
-// first; if that fails, it uses the processor, and fallback is the reason. precision and name are those of the bundle.
+// openWithFallback calls open for the wanted provider and returns the provider that was used. With Auto it tries
+// CUDA first; if that fails, it uses the processor, and fallback is the reason. precision and name are those of the
+// bundle: a graph in 8 bits does not run with CUDA. The error is that of the last try.
 func (o Running) openWithFallback(
 	precision, name string, open func(target) error,
 ) (provider string, fallback, err error) {

@@ -108,8 +108,8 @@ type tokenisedText struct {
 	err  error
 }
 
-// tokensOf returns the tokens of a question, at most limit; cut says that its end is missing. Equal questions share the
-// result, which must not be changed. A failure is in its err.
+// tokensOf returns the tokens of a question, at most limit with the special ones. Equal questions share the result,
+// which must not be changed. A failure is in its err.
 func (q *questionTokens) tokensOf(text string, limit int) *tokenisedText {
 	t := q.entryFor(questionKey{text, limit})
 	t.once.Do(func() {
@@ -153,8 +153,8 @@ type tokenizerKey struct {
 	lowerCase bool
 }
 
-// loadTokenizer returns the tokenizer of a bundle, which bundles with the same file share. It normalises texts first
-// (normalise.Text).
+// loadTokenizer returns the tokenizer of a bundle, which bundles with the same file share. It normalises texts
+// first (normalise.Text). The error is that of opening the file.
 func (t *tokenizers) loadTokenizer(b *models.Bundle) (*questionTokens, error) {
 	m := &b.Manifest
 	key := tokenizerKey{m.Files[m.Tokenizer], m.LowerCase}

@@ -11,8 +11,9 @@ import "math"
 // on, since names and symbols of other scripts are part of ordinary texts.
 func vectorWeight(share float64) float64 { return min(1, 2*share) }
 
-// Readable returns the weight of a question's vector, 0 to 1: 1 if the encoder reads at least half of the characters of
-// its words, 0 if it reads none. Dense vectors are of unit length all the same.
+// Readable returns the weight of a question's vector, 0 to 1: 1 if the encoder reads at least half of the
+// characters of its words, 0 if it reads none, and in proportion between. Dense vectors are of unit length all the
+// same.
 func (e *Encoder) Readable(text string) float64 {
 	return e.tokenizer.tokensOf(text, e.bundle.Manifest.Vectors.MaxTokens.Question).read
 }
@@ -28,7 +29,8 @@ func (e *Encoder) ReadablePassage(t Text) (read float64, cut bool) {
 	return e.readableShare(t, ids), cut
 }
 
-// readableShare returns the weight of the vector of a passage with these tokens, as Readable does for a question.
+// readableShare returns the weight of the vector of a passage with these tokens, as Readable does for a question; 1
+// if none of the tokens is unknown or a lone letter of another script.
 func (e *Encoder) readableShare(t Text, ids []int32) float64 {
 	for _, id := range ids {
 		if e.tokenizer.Strange(id) {
@@ -38,8 +40,9 @@ func (e *Encoder) readableShare(t Text, ids []int32) float64 {
 	return 1
 }
 
-// hideUnread sets the vectors of tokens that were not read to 0, in place, and reports whether there are any. read is
-// the Readable of the text: if it is 1, a lone letter of another script counts as a word.
+// hideUnread sets the vectors of tokens that were not read to 0, in place, and reports whether there are any.
+// vectors has those of ids, without the first and last id if there are others. read is the Readable of the text: if
+// it is 1, a lone letter of another script counts as a word.
 func (e *Encoder) hideUnread(vectors []float32, ids []int32, read float64) (hidden bool) {
 	if len(ids) > 2 {
 		ids = ids[1 : len(ids)-1] // as wordRows does
@@ -54,8 +57,9 @@ func (e *Encoder) hideUnread(vectors []float32, ids []int32, read float64) (hidd
 	return hidden
 }
 
-// hideQuestion sets the vectors of a question's unread tokens to 0, in place, and lengthens the others so that their
-// lengths add up to read.
+// hideQuestion sets the vectors of a question's unread tokens to 0, in place, and lengthens the others so that
+// their lengths add up to read, the Readable of the question. It changes nothing if all tokens are read. vectors
+// has those of ids, as in hideUnread.
 func (e *Encoder) hideQuestion(vectors []float32, ids []int32, read float64) {
 	if !e.hideUnread(vectors, ids, read) {
 		return

@@ -50,7 +50,8 @@ const (
 )
 
 // OpenReader loads the tokenizer and the graph of a reader's bundle and tests them. It fails if the bundle is of
-// another kind, or its tokenizer is not BERT's WordPiece. The caller closes the reader.
+// another kind, its tokenizer is not BERT's WordPiece, a file does not work or the runtime is closed. The caller
+// closes the reader, before the runtime.
 func (r *Runtime) OpenReader(b *models.Bundle, o Running) (*Reader, error) {
 	if b.Manifest.Kind != models.KindReader {
 		return nil, fmt.Errorf("%s is no reader: it is of kind %s", b.Manifest.Name, b.Manifest.Kind)
@@ -67,10 +68,10 @@ func (r *Runtime) OpenReader(b *models.Bundle, o Running) (*Reader, error) {
 	return x, nil
 }
 
-// Read reads passages for a question and returns a Reading of each, in their order. Questions and titles lose what is
-// beyond their limits. A text that does not fit is read in overlapping windows, at most mostWindows, which are batched
-// with those of other callers. A Reading does not depend on the other passages: logits within 1e-4. Errors are as for
-// EncodeQuestion.
+// Read reads passages for a question and returns a Reading of each, in their order. Questions and titles lose what
+// is beyond their limits. A text that does not fit is read in overlapping windows, at most mostWindows, which are
+// batched with those of other callers; Reading.Cut says that even these were too few. A Reading does not depend on
+// the other passages: logits within 1e-4. Errors are as for EncodeQuestion.
 func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]Reading, error) {
 	return x.read(ctx, question, passages, x.bundle.Manifest.Reader.MaxTokens.Pair, mostWindows)
 }
@@ -90,7 +91,8 @@ func (x *Reader) Score(ctx context.Context, question string, passages []Text) ([
 	return scores, nil
 }
 
-// read returns a Reading of each passage for Read and Score, from at most so many windows of at most pair tokens.
+// read returns a Reading of each passage for Read and Score, from at most `windows` windows of at most `pair`
+// tokens of question and passage together. It notes how long that took for Expect.
 func (x *Reader) read(
 	ctx context.Context,
 	question string,
@@ -128,7 +130,8 @@ func (x *Reader) read(
 	return readings, nil
 }
 
-// firstPieces returns the ids of the first limit pieces of a text, without special tokens.
+// firstPieces returns the ids of the first limit pieces of a text, without special tokens and white space at its
+// ends.
 func (x *Reader) firstPieces(text string, limit int) ([]int32, error) {
 	ids, err := x.tokenizer.Encode(strings.TrimSpace(text), limit+2)
 	if err != nil {

@@ -25,9 +25,10 @@ type window struct {
 	first, at, n int
 }
 
-// cutWindows cuts a passage into windows of at most pair tokens, at most so many, for a question with the tokens
-// asked. Neighbours share up to twice as many tokens of the text as the longest answer has, so that each answer lies in
-// one with words around it.
+// cutWindows cuts a passage into windows of at most `pair` tokens, at most `windows` of them and at least one, for
+// a question with the tokens asked; read.cut says that text is left. Neighbours share up to twice as many tokens of
+// the text as the longest answer has, so that each answer lies in one with words around it. The logits are still
+// empty.
 func (x *Reader) cutWindows(asked []int32, p Text, pair, windows int) (read passageRead, err error) {
 	m := &x.bundle.Manifest
 	squad := m.Reader.Template == models.TemplateSQuAD
@@ -73,10 +74,10 @@ func (x *Reader) cutWindows(asked []int32, p Text, pair, windows int) (read pass
 func (read *passageRead) mergeWindows(longest int) Reading {
 	out := Reading{Select: math.Inf(-1), Starts: math.Inf(-1), Ends: math.Inf(-1), Cut: read.cut}
 	for i, w := range read.windows {
-		said := read.logits[i]
+		logits := read.logits[i]
 		tokens := len(w.ids)
-		selects := len(said) > 2*tokens
-		starts, ends := said[len(said)-2*tokens:len(said)-tokens], said[len(said)-tokens:]
+		selects := len(logits) > 2*tokens
+		starts, ends := logits[len(logits)-2*tokens:len(logits)-tokens], logits[len(logits)-tokens:]
 		null := float64(starts[0]) + float64(ends[0])
 		end := w.first + w.n
 		own := largestSpans(
@@ -85,7 +86,7 @@ func (read *passageRead) mergeWindows(longest int) Reading {
 		score := -null // where there are no words to answer
 		switch {
 		case selects:
-			score = float64(said[0])
+			score = float64(logits[0])
 		case len(own) > 0:
 			score = own[0].Score - null
 		}
@@ -99,8 +100,9 @@ func (read *passageRead) mergeWindows(longest int) Reading {
 	return out
 }
 
-// largestSpans returns the spans of at most longest tokens within one unit with the largest sums of start and end, one
-// for the same words; of equal ones the first, then the shortest.
+// largestSpans returns the spans of at most longest tokens within one unit with the largest sums of start and end,
+// the largest first and at most bestSpans, one for the same words; of equal ones the first, then the shortest.
+// starts, ends, words and units have an entry for each token.
 func largestSpans(starts, ends []float32, longest int, words []wordpiece.Range, units []int) (all []Span) {
 	for i, start := range starts {
 		for j := i; j < min(i+longest, len(ends)) && units[j] == units[i]; j++ {
@@ -115,8 +117,8 @@ func largestSpans(starts, ends []float32, longest int, words []wordpiece.Range, 
 	return all
 }
 
-// insertSpan returns the spans, sorted by score, with s at its place, at most bestSpans. Of two spans of the same words
-// only the one with the larger score stays.
+// insertSpan returns the spans, sorted by score from the largest, with s at its place, at most bestSpans. Of two
+// spans of the same words only the one with the larger score stays. It changes the memory of all.
 func insertSpan(all []Span, s Span) []Span {
 	same := func(o Span) bool { return o.Begin == s.Begin && o.End == s.End }
 	if at := slices.IndexFunc(all, same); at >= 0 {
@@ -135,7 +137,7 @@ func insertSpan(all []Span, s Span) []Span {
 	return all[:min(len(all), bestSpans)]
 }
 
-// logSumExp returns log(exp(sum) + Σ exp(x)).
+// logSumExp returns log(exp(sum) + Σ exp(x)) of the numbers x in all; sum itself without numbers.
 func logSumExp(sum float64, all []float32) float64 {
 	if len(all) == 0 {
 		return sum

@@ -21,8 +21,9 @@ type Relevance struct {
 	Cut bool
 }
 
-// OpenReranker loads the tokenizer and the graph of a reranker's bundle and tests them. It fails if the bundle is of
-// another kind. The caller closes the reranker.
+// OpenReranker loads the tokenizer and the graph of a reranker's bundle and tests them. It fails if the bundle is
+// of another kind, a file does not work or the runtime is closed. The caller closes the reranker, before the
+// runtime.
 func (r *Runtime) OpenReranker(b *models.Bundle, o Running) (*Reranker, error) {
 	if b.Manifest.Kind != models.KindReranker {
 		return nil, fmt.Errorf("%s is no reranker: it is of kind %s", b.Manifest.Name, b.Manifest.Kind)
@@ -34,9 +35,9 @@ func (r *Runtime) OpenReranker(b *models.Bundle, o Running) (*Reranker, error) {
 	return x, nil
 }
 
-// Score returns the relevance of each passage for a question, in their order. It reads a passage's title as the
-// bundle's template says. The pairs are batched with those of other callers; a score does not depend on the other
-// passages, within 1e-4. Errors are as for Encoder.EncodeQuestion.
+// Score returns the relevance of each passage for a question, in their order. It reads a passage's title only if
+// the bundle's template says so. The pairs are batched with those of other callers; a score does not depend on the
+// other passages, within 1e-4. It notes how long that took for Expect. Errors are as for Encoder.EncodeQuestion.
 func (x *Reranker) Score(ctx context.Context, question string, passages []Text) ([]Relevance, error) {
 	taken := x.startClock(len(passages))
 	scores := make([]Relevance, len(passages))
@@ -49,9 +50,9 @@ func (x *Reranker) Score(ctx context.Context, question string, passages []Text) 
 			break
 		}
 		group.Go(func() error {
-			said, err := x.batcher.Question(within, ids)
+			logits, err := x.batcher.Question(within, ids)
 			if err == nil {
-				scores[i].Score = float64(said[0])
+				scores[i].Score = float64(logits[0])
 			}
 			return err
 		})

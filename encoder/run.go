@@ -32,8 +32,9 @@ func (o *output) rowOutput(i int) []float32 {
 	return o.data[i*n : (i+1)*n : (i+1)*n]
 }
 
-// runGraph runs a graph whose inputs all have one shape, and writes to outputs. It fails if the graph's outputs have
-// other shapes, and with ctx's error if that ends first.
+// runGraph runs a graph whose inputs all have one shape, and writes to outputs. It waits for the end of the run. It
+// fails if the graph's outputs have other shapes, and with ctx's error if that ends first; a panic of the wrapper
+// becomes the error.
 func runGraph[T ort.TensorData](
 	ctx context.Context,
 	inner runner,
@@ -55,7 +56,7 @@ func runGraph[T ort.TensorData](
 }
 
 // runOn runs a session on inputs of any shapes, which the caller frees, and writes to outputs. It fails with ctx's
-// error if that ends first.
+// error if that ends first, which it also makes the run end for. A panic of the wrapper becomes the error.
 func runOn(ctx context.Context, inner runner, given []ort.Value, outputs []output) (err error) {
 	defer recoverPanic(&err)
 	if err := ctx.Err(); err != nil {

@@ -52,16 +52,15 @@ func (o Running) withDefaults() (Running, error) {
 	return o, nil
 }
 
-// setBatchSizes sets the batches that are formed where a model runs.
+// setBatchSizes sets how c forms batches for a model that runs on a provider, CPU or CUDA. o must have its
+// defaults.
 //
-// On a processor the speed per token is nearly reached with 256 tokens for
-// each core (MiniLM-L6 on two cores, in tokens a millisecond, fp32 and int8:
-// 12 tokens 7.6 and 10.7; 192 tokens 10.7 and 20.8; 384 tokens 12.3 and 26.0;
-// 768 tokens 12.8 and 26.8; 4,096 tokens 10.1 and 19), so larger batches only
-// make callers wait longer. Of 16, 32, 64 and 128 for what a run costs
-// beyond its tokens, 64 answers 64 callers fastest (research/bench/encoder). Of a
-// GPU these are the most: what is best there is measured when a graph is opened
-// (measureRuns). Its runs take no cores from each other.
+// On a processor the speed per token is nearly reached with 256 tokens for each core (MiniLM-L6 on two cores, in
+// tokens a millisecond, fp32 and int8: 12 tokens 7.6 and 10.7; 192 tokens 10.7 and 20.8; 384 tokens 12.3 and 26.0;
+// 768 tokens 12.8 and 26.8; 4,096 tokens 10.1 and 19), so larger batches only make callers wait longer. Of 16, 32,
+// 64 and 128 for what a run costs beyond its tokens, 64 answers 64 callers fastest (research/bench/encoder). Of a
+// GPU these are the most: what is best there is measured when a graph is opened (measureRuns). Its runs take no
+// cores from each other.
 func (o Running) setBatchSizes(c *batcher.Config, provider string, m *models.Manifest) {
 	if provider == CUDA {
 		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = 0, 16384, 32768, 4096, 512

@@ -52,7 +52,8 @@ func (e *RuntimeError) Error() string {
 func (e *RuntimeError) Unwrap() error { return e.Err }
 
 // OpenRuntime loads the library at path, libonnxruntime of version 1.24 or newer. A process has one: a second call
-// before Close fails. Another failure to load is a *RuntimeError. The caller closes it.
+// before Close fails. A library that is too old is an error, too; another failure to load is a *RuntimeError. The
+// caller closes it, after all that it opens.
 func OpenRuntime(path string) (*Runtime, error) {
 	if ort.IsInitialized() {
 		return nil, errors.New("ONNX Runtime is loaded already; a process can load it once")

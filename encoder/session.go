@@ -31,8 +31,8 @@ type session struct {
 	pad      int64
 }
 
-// openTower loads the graph of one side of a bundle and runs it once. It fails if the graph contradicts the manifest.
-// The caller closes the session.
+// openTower loads the graph of one side of a bundle and runs it once. It fails if the graph contradicts the
+// manifest, and then leaves nothing loaded. The caller closes the session.
 func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t target) (*session, error) {
 	m := &b.Manifest
 	ids, err := tokenizer.Encode("a", m.Vectors.MaxTokens.Question)
@@ -48,9 +48,8 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 		outputs = append(outputs, g.Pooled)
 	}
 	s := &session{
-		file: b.Path(
-			g.File,
-		), types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: m.Kind == models.KindLate, width: m.Vectors.Dimension,
+		file: b.Path(g.File), types: g.TokenTypeIDs != "", oneByOne: g.OneByOne,
+		late: m.Kind == models.KindLate, width: m.Vectors.Dimension,
 		pooled: g.PooledDimension, pad: int64(tokenizer.Pad()),
 	}
 	if s.late {
@@ -74,7 +73,7 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 	return s, nil
 }
 
-// tryLength returns an error for a vector of the graph in file that is not of unit length.
+// tryLength returns an error if a vector that the graph in file gave is not of unit length, within 0.001.
 func tryLength(file string, vector []float32) error {
 	if n := vectorLength(vector); math.Abs(n-1) > 1e-3 {
 		return fmt.Errorf("%s gave a vector of length %g, but the manifest says normalise: true", file, n)
@@ -94,7 +93,8 @@ func vectorLength(vector []float32) float64 {
 // loadingCUDA is held while CUDA's provider may replace the signal handlers.
 var loadingCUDA sync.Mutex
 
-// loadSession loads the graph in a file, with these names of inputs and outputs, to run on t. The caller destroys it.
+// loadSession loads the graph in a file, with these names of inputs and outputs, to run on t. The caller destroys
+// it. The process keeps its signal handlers. A panic of the wrapper becomes the error.
 func loadSession(path string, inputs, outputs []string, t target) (_ *ort.DynamicAdvancedSession, err error) {
 	if t.provider == CUDA {
 		loadingCUDA.Lock()
@@ -133,7 +133,7 @@ func (s *session) encodeRows(ctx context.Context, rows [][]int32) (vectors, pool
 }
 
 // encodeTogether does the work of encodeRows in one run, with the shorter rows padded to the longest. It fails if a
-// number is not finite.
+// number is not finite. Vectors share the memory of the run.
 func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	inputs, longest := padRows(rows, s.pad)
 	if !s.types {
@@ -166,8 +166,8 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, 
 	return vectors, pooled, nil
 }
 
-// padRows returns the inputs of a graph for rows of token ids: the ids, with pad after the shorter rows, the attention
-// mask, and token types of 0. Each is [rows, longest].
+// padRows returns the three inputs of a graph for rows of token ids: the ids, with pad after the shorter rows, the
+// attention mask, and token types of 0. Each is [rows, longest]; longest is the length of the longest row.
 func padRows(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
 	for _, row := range rows {
 		longest = max(longest, len(row))

@@ -40,16 +40,17 @@ static void ignore_signal(int s) {
 */
 import "C"
 
-// keepSignalHandlers saves the process's signal handlers and returns a function that restores them. The CUDA provider
-// installs handlers of its own when it is loaded, and a Go program without Go's handlers dies of the first SIGURG, or
-// does not notice SIGTERM.
+// keepSignalHandlers saves the process's signal handlers and returns a function that restores them, to be called
+// once. The CUDA provider installs handlers of its own when it is loaded, and a Go program without Go's handlers
+// dies of the first SIGURG, or does not notice SIGTERM.
 func keepSignalHandlers() (restore func()) {
 	h := new(C.handlers)
 	C.save_handlers(h)
 	return func() { C.restore_handlers(h) }
 }
 
-// signalHandler returns the address of a signal's handler, for the test, which cannot use cgo itself.
+// signalHandler returns the address of a signal's handler, 0 if it cannot be read, for the test, which cannot use
+// cgo itself.
 func signalHandler(number int) uintptr { return uintptr(C.handler_of(C.int(number))) }
 
 // ignoreSignal makes the process ignore a signal, as foreign code might do, for the test.

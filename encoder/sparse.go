@@ -32,7 +32,8 @@ func pairsOf(weights []float32) (pairs []float32) {
 	return pairs
 }
 
-// pairsProduct returns the inner product of two lists of pairs, each in the order of ids.
+// pairsProduct returns the inner product of two lists of pairs of id and weight, each in ascending order of ids;
+// ids that one list lacks count 0.
 func pairsProduct(a, b []float32) (sum float64) {
 	for len(a) > 0 && len(b) > 0 {
 		switch {
@@ -48,8 +49,8 @@ func pairsProduct(a, b []float32) (sum float64) {
 	return sum
 }
 
-// readQuestionWeights reads the weight of each word piece in a question from a sparse bundle's file. It fails if the
-// file has another size or a weight is negative or not finite.
+// readQuestionWeights reads the weight of each word piece in a question, by its id, from a sparse bundle's file. It
+// fails if the file has another size or a weight is negative or not finite.
 func readQuestionWeights(b *models.Bundle) ([]float32, error) {
 	v := b.Manifest.Vectors
 	path := b.Path(v.QuestionWeights)
@@ -70,8 +71,8 @@ func readQuestionWeights(b *models.Bundle) ([]float32, error) {
 	return table, nil
 }
 
-// lookUpVector returns a question's pairs from the table of weights: each of its word pieces once, without the tokens
-// that begin and end it.
+// lookUpVector returns a question's pairs of id and weight from the table of weights, in the order of ids: each of
+// its word pieces once, without the tokens that begin and end it and those of weight 0.
 func (e *Encoder) lookUpVector(ids []int32) []float32 {
 	distinct := slices.Compact(slices.Sorted(slices.Values(ids[1 : len(ids)-1])))
 	pairs := make([]float32, 0, models.PairNumbers*len(distinct))

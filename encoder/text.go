@@ -10,22 +10,22 @@ import (
 // Text is a passage to encode. Without a title the template has no effect.
 type Text struct{ Title, Text string }
 
-// QuestionTokens returns how many tokens of a question EncodeQuestion reads, special ones included. cut says that the
-// question is longer than the bundle's limit, so that its end is not read.
+// QuestionTokens returns how many tokens of a question EncodeQuestion reads, special ones included; 0 if it cannot
+// be tokenised. cut says that the question is longer than the bundle's limit, so that its end is not read.
 func (e *Encoder) QuestionTokens(text string) (read int, cut bool) {
 	t := e.tokenizer.tokensOf(e.withPrefix(text), e.bundle.Manifest.Vectors.MaxTokens.Question)
 	return len(t.ids), t.cut
 }
 
-// KnownWords returns how many words a text has, how many of these the encoder's vocabulary has whole, and how many it
-// cannot read at all.
+// KnownWords returns how many words a text has, how many of these the encoder's vocabulary has whole, and how many
+// it cannot read at all. It counts the beginning of a text that is longer than any question.
 func (e *Encoder) KnownWords(text string) (words, whole, unknown int) {
 	w := e.tokenizer.Words(text)
 	return w.All, w.Whole, w.Unknown
 }
 
-// WholeWords returns the words of letters that the encoder's vocabulary has whole, in lower case, those first that its
-// training met most often.
+// WholeWords returns the words of letters that the encoder's vocabulary has whole, in lower case, those first that
+// its training met most often. The list must not be changed.
 func (e *Encoder) WholeWords() []string { return e.tokenizer.WholeWords() }
 
 // PassageTokens returns how many tokens of a passage in its template are read, and whether its end is not read. It
@@ -35,7 +35,8 @@ func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
 	return len(ids), cut
 }
 
-// passageRow returns the tokens of a passage that are encoded; cut says that its end is left out.
+// passageRow returns the tokens of a passage that are encoded, special ones included; cut says that its end is left
+// out. The error is that of the tokenizer.
 func (e *Encoder) passageRow(t Text) (ids []int32, cut bool, err error) {
 	limit := e.bundle.Manifest.Vectors.MaxTokens.Passage
 	ids, err = e.passageTokens(t, limit+1)
@@ -60,8 +61,8 @@ func (e *Encoder) withPrefix(text string) string {
 	return e.bundle.Manifest.Vectors.Prefix.Question + text
 }
 
-// passageTokens returns the first limit tokens of a passage, with the bundle's prefix and in its template. Token types
-// are zero in all templates: DPR was trained so, also for pairs.
+// passageTokens returns the first limit tokens of a passage, special ones included, with the bundle's prefix and in
+// its template. Token types are zero in all templates: DPR was trained so, also for pairs.
 func (e *Encoder) passageTokens(t Text, limit int) ([]int32, error) {
 	prefix := e.bundle.Manifest.Vectors.Prefix.Passage
 	switch template := e.bundle.Manifest.Vectors.Template; {

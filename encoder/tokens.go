@@ -7,8 +7,8 @@ import "fmt"
 // that callers get (Khattab & Zaharia 2020, "ColBERT", section 3; there all of
 // a question's tokens have equal weight).
 
-// wordRows returns the rows of the tokens without the first and the last, [CLS] and [SEP]; if there are no others, it
-// returns all.
+// wordRows returns the rows of the tokens without the first and the last, [CLS] and [SEP], as a part of tokens; if
+// there are no others, it returns all.
 func wordRows(tokens []float32, dimension int) []float32 {
 	width := dimension + 1
 	if len(tokens) <= 2*width {
@@ -51,8 +51,8 @@ func importanceRows(tokens []float32, dimension int) []float32 {
 	return out
 }
 
-// tryTokens returns an error unless all vectors have unit length and all importances
-// are above 0.
+// tryTokens returns an error unless all vectors of a late graph's rows have unit length and all importances are
+// above 0.
 func (s *session) tryTokens(tokens []float32) error {
 	for ; len(tokens) > 0; tokens = tokens[s.width:] {
 		if err := tryLength(s.file, tokens[:s.width-1]); err != nil {

@@ -14,9 +14,9 @@ const cellMark = " | "
 // author ended it.
 const wrappedLine = 50
 
-// unitsOf returns for each token of a text the number of the unit that it is in: a cell of a table, an item of a list
-// or a paragraph. An answer lies within one. words are the places of the tokens, in order. A line break ends a unit
-// unless the line before it may have been wrapped there: it is long, and does not end a sentence.
+// unitsOf returns for each token of a text the number of the unit that it is in, ascending: a cell of a table, an
+// item of a list or a paragraph. An answer lies within one. words are the places of the tokens, in order. A line
+// break ends a unit unless the line before it may have been wrapped there: it is long, and does not end a sentence.
 func unitsOf(text string, words []wordpiece.Range) []int {
 	units := make([]int, len(words))
 	unit, at := 0, 0
@@ -49,7 +49,8 @@ func unitsOf(text string, words []wordpiece.Range) []int {
 	return units
 }
 
-// isWrapped reports whether the sentence in a line may go on in the next one.
+// isWrapped reports whether the sentence in a line may go on in the next one: the line has wrappedLine characters
+// or more and does not end a sentence.
 func isWrapped(line string) bool {
 	line = strings.TrimRight(line, " \t\r")
 	if utf8.RuneCountInString(line) < wrappedLine {

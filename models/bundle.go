@@ -122,9 +122,7 @@ func VerifyFiles(files fs.FS, place string, m *Manifest) error {
 				all,
 				fmt.Errorf(
 					"%s has changed: its SHA-256 is %s, the manifest has %s; restore the file or import the bundle again",
-					filepath.Join(place, name),
-					sum,
-					m.Files[name],
+					filepath.Join(place, name), sum, m.Files[name],
 				),
 			)
 		}

@@ -97,10 +97,8 @@ func (b *Bundle) readCalibration(data []byte) (*Calibration, error) {
 			what = "delta"
 		}
 		return nil, fmt.Errorf(
-			"it was fitted for another %s (%.12s, this one is %.12s): calibrate again, or delete the file",
-			what,
-			c.Encoder,
-			own,
+			"it was fitted for another %s (%.12s, this one is %.12s): calibrate again, or delete the file", what,
+			c.Encoder, own,
 		)
 	}
 	return &c, nil

@@ -111,19 +111,14 @@ func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.
 	}{{"inputs", model.Given(), inputs}, {"outputs", model.Graph.Outputs, outputs}} {
 		if side.what == "inputs" && len(side.have) != len(inputs) {
 			return fmt.Errorf(
-				"%s has the inputs %s; the manifest has %s",
-				path,
-				onnx.Describe(side.have...),
+				"%s has the inputs %s; the manifest has %s", path, onnx.Describe(side.have...),
 				onnx.Describe(inputs...),
 			)
 		}
 		for _, want := range side.wants {
 			if !slices.ContainsFunc(side.have, func(v *onnx.Value) bool { return fitsShape(v, want) }) {
 				return fmt.Errorf(
-					"%s has the %s %s; the manifest wants %s",
-					path,
-					side.what,
-					onnx.Describe(side.have...),
+					"%s has the %s %s; the manifest wants %s", path, side.what, onnx.Describe(side.have...),
 					onnx.Describe(want),
 				)
 			}

@@ -60,22 +60,9 @@ func (b *Bundle) Fingerprint(side Side) string {
 	_, _ = fmt.Fprintf(
 		hash,
 		"conclave encoder 1\nkind %q\ndimension %d\npooling %q\nnormalise %t\nmax_tokens %d\nlower_case %t\ntemplate %q\nsimilarity %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q\none_by_one %t\n",
-		m.Kind,
-		v.Dimension,
-		v.Pooling,
-		v.Normalise,
-		limit,
-		m.LowerCase,
-		template,
-		v.Similarity,
-		m.Precision,
-		m.Files[m.Tokenizer],
-		m.Files[graph.File],
-		graph.InputIDs,
-		graph.AttentionMask,
-		graph.TokenTypeIDs,
-		graph.Embedding,
-		graph.OneByOne,
+		m.Kind, v.Dimension, v.Pooling, v.Normalise, limit, m.LowerCase, template, v.Similarity, m.Precision,
+		m.Files[m.Tokenizer], m.Files[graph.File], graph.InputIDs, graph.AttentionMask, graph.TokenTypeIDs,
+		graph.Embedding, graph.OneByOne,
 	)
 	if prefix := [...]string{Question: v.Prefix.Question, Passage: v.Prefix.Passage}[side]; prefix != "" {
 		_, _ = fmt.Fprintf(hash, "prefix %q\n", prefix) // encoders without one keep their fingerprints

@@ -75,14 +75,8 @@ func (b *Bundle) generatorFingerprint() string {
 	g := b.Manifest.Generator
 	hash := sha256.New()
 	_, _ = fmt.Fprintf(
-		hash,
-		"conclave generator 1\nencoder %s\ndecoder %s\ntokenizer %s\nstart %d\npassage_tokens %d\nbeams %d\n",
-		m.Files[g.Encoder],
-		m.Files[g.Decoder],
-		m.Files[m.Tokenizer],
-		g.Start,
-		g.PassageTokens,
-		g.Beams,
+		hash, "conclave generator 1\nencoder %s\ndecoder %s\ntokenizer %s\nstart %d\npassage_tokens %d\nbeams %d\n",
+		m.Files[g.Encoder], m.Files[g.Decoder], m.Files[m.Tokenizer], g.Start, g.PassageTokens, g.Beams,
 	)
 	return hex.EncodeToString(hash.Sum(nil))
 }

@@ -93,21 +93,9 @@ func (b *Bundle) readerFingerprint() string {
 	_, _ = fmt.Fprintf(
 		hash,
 		"conclave reader 1\nmax_tokens %d %d %d\nlongest_span %d\nlower_case %t\ntemplate %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q %q %q\n",
-		m.Reader.MaxTokens.Question,
-		m.Reader.MaxTokens.Title,
-		m.Reader.MaxTokens.Pair,
-		m.Reader.LongestSpan,
-		m.LowerCase,
-		m.Reader.Template,
-		m.Precision,
-		m.Files[m.Tokenizer],
-		m.Files[g.File],
-		g.InputIDs,
-		g.AttentionMask,
-		g.TokenTypeIDs,
-		g.Start,
-		g.End,
-		g.Select,
+		m.Reader.MaxTokens.Question, m.Reader.MaxTokens.Title, m.Reader.MaxTokens.Pair, m.Reader.LongestSpan,
+		m.LowerCase, m.Reader.Template, m.Precision, m.Files[m.Tokenizer], m.Files[g.File], g.InputIDs, g.AttentionMask,
+		g.TokenTypeIDs, g.Start, g.End, g.Select,
 	)
 	return hex.EncodeToString(hash.Sum(nil))
 }

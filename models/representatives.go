@@ -77,9 +77,7 @@ func ParseRepresentatives(data []byte, m *Manifest) (*Representatives, error) {
 	}
 	if len(info.Shape) != 2 || info.Shape[0] < 1 || info.Shape[1] != m.Dimension() {
 		return nil, fmt.Errorf(
-			"tensor %q has shape %v; [R, %d] with one row or more is needed",
-			representativesTensor,
-			info.Shape,
+			"tensor %q has shape %v; [R, %d] with one row or more is needed", representativesTensor, info.Shape,
 			m.Dimension(),
 		)
 	}

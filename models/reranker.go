@@ -69,17 +69,8 @@ func (b *Bundle) rerankerFingerprint() string {
 	_, _ = fmt.Fprintf(
 		hash,
 		"conclave reranker 1\nmax_tokens %d\nlower_case %t\ntemplate %q\nsegments %t\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q\n",
-		r.Tokens,
-		m.LowerCase,
-		r.Template,
-		r.Segments,
-		m.Precision,
-		m.Files[m.Tokenizer],
-		m.Files[r.Graph.File],
-		r.Graph.InputIDs,
-		r.Graph.AttentionMask,
-		r.Graph.TokenTypeIDs,
-		r.Graph.Score,
+		r.Tokens, m.LowerCase, r.Template, r.Segments, m.Precision, m.Files[m.Tokenizer], m.Files[r.Graph.File],
+		r.Graph.InputIDs, r.Graph.AttentionMask, r.Graph.TokenTypeIDs, r.Graph.Score,
 	)
 	return hex.EncodeToString(hash.Sum(nil))
 }

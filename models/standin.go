@@ -21,10 +21,8 @@ func (b *Bundle) StandIn(of *Bundle) (*Bundle, error) {
 	x, y := b.Manifest.withoutPrecision(), of.Manifest.withoutPrecision()
 	if !reflect.DeepEqual(x, y) || b.Manifest.Files[b.Manifest.Tokenizer] != of.Manifest.Files[of.Manifest.Tokenizer] {
 		return nil, fmt.Errorf(
-			"%s and %s are of the same weights, and were imported with different settings, which their %s show",
-			b.Dir,
-			of.Dir,
-			ManifestFile,
+			"%s and %s are of the same weights, and were imported with different settings, which their %s show", b.Dir,
+			of.Dir, ManifestFile,
 		)
 	}
 	out := *b

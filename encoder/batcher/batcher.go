@@ -89,7 +89,7 @@ type answer struct {
 	err    error
 }
 
-// New returns a Batcher and starts its goroutine. Close ends it.
+// New returns a Batcher and starts its goroutine; c must be complete. Close ends it.
 func New(c Config) *Batcher {
 	b := &Batcher{
 		config:    c,
@@ -110,10 +110,10 @@ func New(c Config) *Batcher {
 	return b
 }
 
-// Question returns the vector of a question given as token ids, which must not be empty or change. The vector is the
-// caller's own. Results are cached and shared within one tenant (identity.Of(ctx).Name) only, so that the response time
-// does not reveal the questions of another tenant. The error is ctx's if that ends first, ErrClosed, an
-// *OverloadedError, or Infer's.
+// Question returns the vector of a question given as token ids, which must not be empty or change. It waits for a
+// run of the model, unless the vector is cached. The vector is the caller's own. Results are cached and shared
+// within one tenant (identity.Of(ctx).Name) only, so that the response time does not reveal the questions of
+// another tenant. The error is ctx's if that ends first, ErrClosed, an *OverloadedError, or Infer's.
 func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -146,9 +146,9 @@ func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, erro
 	return nil, ctx.Err()
 }
 
-// keyOf returns the cache key of a tenant's question. For the tenant "" it is the memory of tokens, not a copy, so
-// tokens must not change. For others it is a copy followed by the tenant's name and its length, so that no two tenants
-// share a key.
+// keyOf returns the cache key of a question's tokens for the tenant of this name. For the tenant "" it is the
+// memory of tokens, not a copy, so tokens must not change. For others it is a copy followed by the tenant's name
+// and its length, so that no two tenants share a key.
 func keyOf(name string, tokens []int32) string {
 	key := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens))
 	if name == "" {
@@ -210,6 +210,6 @@ func (e *OverloadedError) Error() string {
 	)
 }
 
-// Overloaded returns true. Callers that must not import this package find the
-// method with errors.As and an interface.
+// Overloaded returns true. Callers that must not import this package find the method with errors.As and an
+// interface, and so tell a full queue from other errors.
 func (e *OverloadedError) Overloaded() bool { return true }

@@ -28,7 +28,7 @@ func newVectorCache(limit, most int) *vectorCache {
 	return &vectorCache{limit: limit, most: most, byKey: make(map[string]*list.Element), recency: list.New()}
 }
 
-// get returns the vector of a key and marks it as used now; false: it is not cached.
+// get returns the vector of a key, which must not be changed, and marks it as used now; false: it is not cached.
 func (c *vectorCache) get(key string) ([]float32, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,8 +40,9 @@ func (c *vectorCache) get(key string) ([]float32, bool) {
 	return element.Value.(cacheEntry).vector, true
 }
 
-// put adds a vector, and removes the least recently used ones beyond the cache's limits. It does nothing for a vector
-// that is too large, or if the cache has no room at all.
+// put adds a vector, which must not change any more, and removes the least recently used ones beyond the cache's
+// limits. It replaces that of an equal key. It does nothing for a vector that is too large, or if the cache has no
+// room at all.
 func (c *vectorCache) put(key string, vector []float32) {
 	if c.limit <= 0 || c.most > 0 && len(vector) > c.most {
 		return

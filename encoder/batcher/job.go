@@ -46,7 +46,8 @@ func newJob(tenant string, rows [][]int32) *job {
 	return j
 }
 
-// takeRows moves the job's next rows into run r: as many as fit into budget padded tokens, at least one.
+// takeRows appends the job's next rows to run r: as many as fit into budget padded tokens, at least one, and none
+// beyond the current window. There must be rows left.
 func (j *job) takeRows(r *run, budget int) {
 	end := min(len(j.order), (j.next/window+1)*window)
 	n := rowsWithin(j.lengths[j.next:end], budget)

@@ -193,7 +193,8 @@ func (o *owner) dropJob(j *job) {
 	o.failJob(j, errDropped)
 }
 
-// failJob stops a job: no further batch of it runs, and it is answered with its first error when its runs have ended.
+// failJob stops a job: no further batch of it runs, and it is answered with its first error when its runs have
+// ended, at once if there are none.
 func (o *owner) failJob(j *job, err error) {
 	if j.failed == nil {
 		j.failed = err

@@ -28,7 +28,7 @@ type counters struct {
 	stats Stats
 }
 
-// count calls what, which may change the counts, while it holds the lock.
+// count calls what, which may change the counts, while it holds the lock. what must not call count.
 func (c *counters) count(what func(s *Stats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

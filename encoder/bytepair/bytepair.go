@@ -63,8 +63,8 @@ type file struct {
 	} `json:"model"`
 }
 
-// Parse reads a tokenizer.json with a byte-level BPE model, in the form of RoBERTa's. Whatever
-// would split text in a way that this package does not know is an error.
+// Parse reads a tokenizer.json with a byte-level BPE model, in the form of RoBERTa's. The error says what it has
+// that would split text in a way that this package does not know, or what is missing.
 func Parse(data []byte) (*Tokenizer, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -122,7 +122,8 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// parseMerge returns the two pieces of a merge, written "a b" in older files and ["a", "b"] in newer ones.
+// parseMerge returns the two pieces of a merge, written "a b" in older files and ["a", "b"] in newer ones. It fails
+// for anything else.
 func parseMerge(data json.RawMessage) (pair [2]string, err error) {
 	var text string
 	if json.Unmarshal(data, &text) != nil {
@@ -152,7 +153,8 @@ func byteAlphabet() (all [256]rune) {
 	return all
 }
 
-// Decoder returns a function that returns the text of a piece, which may be a part of a character.
+// Decoder returns a function that returns the text of a piece, which may be a part of a character. Characters of
+// the piece that stand for no byte stay as they are.
 func Decoder() func(piece string) string {
 	byCharacter := map[rune]byte{}
 	for b, r := range byteAlphabet() {
@@ -171,8 +173,8 @@ func Decoder() func(piece string) string {
 	}
 }
 
-// Append appends the ids of a text's pieces to ids and returns the result, cut to limit entries, including those that
-// ids had. Any bytes are allowed: broken UTF-8 is dropped.
+// Append appends the ids of a text's pieces to ids and returns the result, cut to limit entries, including those
+// that ids had. Special tokens are not added. Any bytes are allowed: broken UTF-8 is dropped.
 func (t *Tokenizer) Append(ids []int32, text string, limit int) []int32 {
 	text = strings.ToValidUTF8(text, "")
 	if t.prefix && text != "" && text[0] != ' ' {

@@ -32,9 +32,9 @@ func classOf(r rune) class {
 // contractions are words by themselves.
 var contractions = [...]string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}
 
-// nextWord returns the length in bytes of the first word of a text, which must not be empty, by GPT-2's rule. It is the
-// first of these that there is: a contraction; letters, numbers, or other characters, with one space before them; white
-// space, without its last character if something follows.
+// nextWord returns the length in bytes of the first word of a text, which must not be empty, by GPT-2's rule. It is
+// the first of these that there is: a contraction; letters, numbers, or other characters, with one space before
+// them; white space, without its last character if something follows and that leaves any.
 func nextWord(text string) int {
 	for _, c := range contractions {
 		if strings.HasPrefix(text, c) {
@@ -62,7 +62,8 @@ func nextWord(text string) int {
 	return n
 }
 
-// classPrefix returns the length in bytes of the characters of a class with which text begins.
+// classPrefix returns the length in bytes of the characters of a class with which text begins; 0 if it begins with
+// another class.
 func classPrefix(text string, c class) (n int) {
 	for n < len(text) {
 		r, size := utf8.DecodeRuneInString(text[n:])

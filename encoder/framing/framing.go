@@ -38,7 +38,7 @@ type step struct {
 }
 
 // Parse returns the frame in the post_processor of a tokenizer.json. It fails if there is none, or it puts anything
-// else around texts.
+// else around texts than BERT's, RoBERTa's or T5's does.
 func Parse(data json.RawMessage) (f Frame, err error) {
 	var p struct {
 		Type           string            `json:"type"`
@@ -115,8 +115,9 @@ func frameOfTemplate(single, pair []step) (f Frame, ok bool) {
 	return f, true
 }
 
-// LongestFirst returns how many tokens are kept of two texts of a and b tokens, together at most room: the longer text
-// is cut until both are equally long, then both, an odd token being left to the longer.
+// LongestFirst returns how many tokens are kept of two texts of a and b tokens, together at most room: the longer
+// text is cut until both are equally long, then both; of an odd room the longer text gets one more, of equal texts
+// the second.
 func LongestFirst(a, b, room int) (keepA, keepB int) {
 	if a+b <= room {
 		return a, b

@@ -82,8 +82,9 @@ type hypothesis struct {
 // perToken returns the log-probability divided by the number of tokens, by which finished answers are compared.
 func (h *hypothesis) perToken() float64 { return h.score / float64(len(h.tokens)) }
 
-// beamSearch returns the most probable continuation that the stepper gives, by a beam search with these options. It
-// fails if ctx ends or a step does.
+// beamSearch returns the best finished answer, by its log-probability for each token, that a beam search with these
+// options finds; its tokens end with End unless it was cut at MaxTokens. It calls o.Each after every token of a
+// greedy search. It fails if a step does or a logit is not a number.
 func beamSearch(ctx context.Context, s Stepper, o Options) (hypothesis, error) {
 	running := []hypothesis{{}}
 	finished := []hypothesis(nil)
@@ -133,7 +134,7 @@ type candidate struct {
 	score float64
 }
 
-// extendBy returns the hypothesis with one more token and the attention of its step. It changes nothing in h.
+// extendBy returns the hypothesis with one more token and the attention of its step added. It changes nothing in h.
 func (h *hypothesis) extendBy(c candidate, shares []float32) hypothesis {
 	next := hypothesis{
 		tokens: append(slices.Clone(h.tokens), c.token),
@@ -173,7 +174,8 @@ func bestContinuations(running []hypothesis, logits [][]float32, n int) ([]candi
 	return all, nil
 }
 
-// logSumExp returns the logarithm of the sum of the exponentials. It fails if a logit is NaN or none is finite.
+// logSumExp returns the logarithm of the sum of the exponentials. It fails if a logit is NaN or +Inf, or none is
+// finite.
 func logSumExp(logits []float32) (float64, error) {
 	largest := math.Inf(-1)
 	for _, x := range logits {

@@ -32,8 +32,8 @@ type Tokenizer struct {
 	whole   []string
 }
 
-// Kind returns the type of the model in a tokenizer.json: WordPiece, BPE, Unigram or another. It fails if data is no
-// such file.
+// Kind returns the type of the model in a tokenizer.json: WordPiece, BPE, Unigram or another. Of older files, which
+// do not name it, the vocabulary tells. It fails if data is no such file.
 func Kind(data []byte) (string, error) {
 	var file struct {
 		Model *struct {
@@ -141,7 +141,8 @@ const (
 	coveredWords = 300
 )
 
-// coveredScripts returns the scripts that many words of a vocabulary begin with. text is as for fillKnown.
+// coveredScripts returns the scripts that at least coveredShare of the words of a vocabulary, or coveredWords of
+// them, begin with, in any order. text is as for fillKnown.
 func coveredScripts(pieces []string, text func(piece string) (string, bool)) (covered []*unicode.RangeTable) {
 	counts := map[*unicode.RangeTable]int{}
 	words := 0
@@ -191,52 +192,51 @@ func (t *Tokenizer) Behind(form func(text string) string) *Tokenizer {
 	return &u
 }
 
-// append appends the ids of a text's pieces to ids and returns the result, cut to limit entries, including those that
-// ids had. It fails if the tokenizer does, which only a damaged file's does.
-func (t *Tokenizer) append(ids []int32, text string, limit int) ([]int32, error) {
+// appendPieces appends the ids of a text's pieces, without special tokens, to ids and returns the result, cut to
+// limit entries, including those that ids had. It fails if the tokenizer does, which only a damaged file's does.
+func (t *Tokenizer) appendPieces(ids []int32, text string, limit int) ([]int32, error) {
 	if t.form != nil {
 		text = t.form(text)
 	}
 	return t.split(ids, text, limit)
 }
 
-// Encode returns the ids of a text between the special tokens, at most maxTokens; the end of the text is cut. It fails
-// for maxTokens below 2. Any bytes are allowed: broken UTF-8 is dropped.
+// Encode returns the ids of a text between the special tokens, at most maxTokens with these; the end of the text is
+// cut. It fails for maxTokens below 2, or if the file is damaged. Any bytes are allowed: broken UTF-8 is dropped.
 func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
 	if maxTokens < 2 {
 		return nil, fmt.Errorf("a limit of %d tokens leaves no room for those around a text: it must be at least 2", maxTokens)
 	}
-	ids, err := t.append([]int32{t.special[0]}, text, maxTokens-1)
+	ids, err := t.appendPieces([]int32{t.special[0]}, text, maxTokens-1)
 	if err != nil {
 		return nil, err
 	}
 	return append(ids, t.special[1]), nil
 }
 
-// EncodePair returns the ids of two texts between the special tokens, at most maxTokens, and the index at which the
-// second text begins. Texts that are too long are cut as by wordpiece.Tokenizer.EncodePair. It fails if maxTokens
-// leaves no room for the special tokens.
+// EncodePair returns the ids of two texts between the special tokens, at most maxTokens with these, and the index
+// at which the second text begins. Texts that are too long are cut as by wordpiece.Tokenizer.EncodePair. It fails
+// if maxTokens leaves no room for the special tokens, or if the file is damaged.
 func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32, boundary int, err error) {
 	room := maxTokens - t.frame.Between()
 	if room < 0 {
 		return nil, 0, fmt.Errorf(
-			"a limit of %d tokens leaves no room for those around two texts: it must be at least %d",
-			maxTokens,
+			"a limit of %d tokens leaves no room for those around two texts: it must be at least %d", maxTokens,
 			t.frame.Between(),
 		)
 	}
 	// One more than fits tells a text that fits from one that does not. Where both are far too
 	// long and the room is odd, it matters which is the longer.
 	limit := room + 1
-	a, err := t.append(nil, first, limit)
+	a, err := t.appendPieces(nil, first, limit)
 	if err != nil {
 		return nil, 0, err
 	}
-	b, err := t.append(nil, second, limit)
+	b, err := t.appendPieces(nil, second, limit)
 	if err == nil && len(a) == limit && len(b) == limit && room%2 == 1 {
-		a, err = t.append(nil, first, math.MaxInt)
+		a, err = t.appendPieces(nil, first, math.MaxInt)
 		if err == nil {
-			b, err = t.append(nil, second, math.MaxInt)
+			b, err = t.appendPieces(nil, second, math.MaxInt)
 		}
 	}
 	if err != nil {
@@ -270,13 +270,13 @@ func (t *Tokenizer) Strange(id int32) bool {
 }
 
 // WholeWords returns the words of letters that are a piece of the vocabulary, in a script that it covers: in lower
-// case, each once, in the order of their ids.
+// case, each once, in the order of their ids. The list must not be changed.
 func (t *Tokenizer) WholeWords() []string { return t.whole }
 
 // mostWords is the most bytes of a text in which Words counts.
 const mostWords = 8192
 
-// Words counts the words of a text, or of its beginning if it is longer than any question.
+// Words counts the words of a text, or of its first mostWords bytes if it is longer than any question.
 func (t *Tokenizer) Words(text string) (w wordpiece.Words) {
 	text = strings.ToValidUTF8(text[:min(len(text), mostWords)], "")
 	if t.form != nil {

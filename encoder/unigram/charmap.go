@@ -17,8 +17,8 @@ type charMap struct {
 	texts string
 }
 
-// parseMap returns the map in the bytes of a precompiled_charsmap. It fails if their lengths are impossible; tryASCII
-// finds further damage.
+// parseMap returns the map in the bytes of a precompiled_charsmap. It fails if their lengths are impossible;
+// tryASCII finds further damage. A damaged map may make replacementOf panic.
 func parseMap(data []byte) (*charMap, error) {
 	if len(data) < 4 {
 		return nil, fmt.Errorf("%d bytes are too few", len(data))
@@ -47,7 +47,8 @@ func (m *charMap) replacementOf(s string) (string, bool) {
 const largestCluster = 5
 
 // mapCharacters returns text with the replacements of the characters that the map has. It looks up whole grapheme
-// clusters first, then the characters of a cluster.
+// clusters first, then the characters of a cluster. Without a replacement a character stays. t.chars must be set; a
+// damaged map may make it panic.
 func (t *Tokenizer) mapCharacters(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -81,7 +82,8 @@ func (t *Tokenizer) mapCharacters(text string) string {
 	return b.String()
 }
 
-// tryASCII fills the table of ASCII characters from the map. It returns an error if that shows that the map is damaged.
+// tryASCII fills the table of ASCII characters from the map; without a map it does nothing. It returns an error if
+// that shows that the map is damaged.
 func (t *Tokenizer) tryASCII() (err error) {
 	if t.chars == nil {
 		return nil

@@ -56,7 +56,7 @@ type piece struct {
 	score float64
 }
 
-// UnmarshalJSON reads a pair [text, score].
+// UnmarshalJSON reads a pair [text, score] and fails for anything else.
 func (p *piece) UnmarshalJSON(data []byte) error {
 	var pair [2]json.RawMessage
 	if err := json.Unmarshal(data, &pair); err != nil {

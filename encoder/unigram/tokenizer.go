@@ -58,7 +58,7 @@ func (t *Tokenizer) Pieces() int { return len(t.pieces) }
 // Frame returns what stands around texts.
 func (t *Tokenizer) Frame() framing.Frame { return t.frame }
 
-// IDs returns the ids of all pieces, the special ones among them.
+// IDs returns a new map of the ids of all pieces, the special ones among them; of equal pieces that of the last.
 func (t *Tokenizer) IDs() map[string]int {
 	all := make(map[string]int, len(t.pieces))
 	for id, piece := range t.pieces {
@@ -73,8 +73,9 @@ func (t *Tokenizer) End() int32 { return t.end }
 // Unknown returns the id of characters that no piece has.
 func (t *Tokenizer) Unknown() int32 { return t.unknown }
 
-// Encode returns the ids of text and End, at most maxTokens; the end of the text is cut. It fails for maxTokens below
-// 1. Any bytes are allowed: broken UTF-8 is dropped.
+// Encode returns the ids of text and End, at most maxTokens with End; the end of the text is cut. Frame().Start is
+// not put before it. It fails for maxTokens below 1, or if the map of characters is damaged. Any bytes are allowed:
+// broken UTF-8 is dropped.
 func (t *Tokenizer) Encode(text string, maxTokens int) (ids []int32, err error) {
 	if maxTokens < 1 {
 		return nil, fmt.Errorf("a limit of %d tokens leaves no room for the one that ends a text", maxTokens)
@@ -155,8 +156,8 @@ func (t *Tokenizer) splitSpaces(text string) []string {
 	return parts
 }
 
-// appendWord appends the ids of a word and returns the result. It finds the split with the greatest sum of scores by
-// the Viterbi algorithm, of equal ones the first.
+// appendWord appends the ids of a word and returns the result. It finds the split with the greatest sum of scores
+// by the Viterbi algorithm, of equal ones the first. Characters in a row that no piece has are one unknown token.
 func (t *Tokenizer) appendWord(ids []int32, word string) []int32 {
 	type node struct {
 		score float64
@@ -203,7 +204,8 @@ func (t *Tokenizer) appendWord(ids []int32, word string) []int32 {
 	return ids
 }
 
-// Decode returns the text of ids. Special pieces and impossible ids are left out.
+// Decode returns the text of ids, without a space before its first word. Special pieces and impossible ids are left
+// out.
 func (t *Tokenizer) Decode(ids []int32) string {
 	var b strings.Builder
 	first := true

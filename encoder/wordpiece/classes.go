@@ -40,7 +40,7 @@ type classTable struct {
 	table *unicode.RangeTable
 }
 
-// newClasses returns the classes of all characters as the reference has them.
+// newClasses returns the classes of all characters as the reference has them. Making them takes some milliseconds.
 func newClasses() *classes {
 	old := rangetable.Assigned("8.0.0")
 	c := &classes{tables: []classTable{

@@ -32,7 +32,7 @@ func (w Words) Readable() float64 {
 // and some dozen letters of every other script: it can spell them and knows none.
 const coveredScript = .02
 
-// Words counts the words of a text, or of its beginning if it is longer than any question.
+// Words counts the words of a text, or of its first few thousand bytes if it is longer than any question.
 func (t *Tokenizer) Words(text string) (w Words) {
 	text, _ = nextChunk(text)
 	text = text[:min(len(text), 2*chunkBytes)] // a word may have no end
@@ -58,7 +58,7 @@ func (t *Tokenizer) Words(text string) (w Words) {
 	return w
 }
 
-// isUnknown reports whether no pieces make up a word.
+// isUnknown reports whether no pieces make up a word, or splitting it fails.
 func (t *Tokenizer) isUnknown(word string) bool {
 	pieces, err := t.appendWord(nil, word, math.MaxInt)
 	return err != nil || len(pieces) == 1 && pieces[0] == t.unk
@@ -105,7 +105,8 @@ func (t *Tokenizer) strangePieces() []bool {
 	return strange
 }
 
-// coveredScripts returns the scripts that many words of the vocabulary begin with.
+// coveredScripts returns the scripts that at least coveredScript of the vocabulary's words begin with, in any
+// order.
 func (v *vocabulary) coveredScripts() (covered []*unicode.RangeTable) {
 	counts := map[*unicode.RangeTable]int{}
 	words := 0

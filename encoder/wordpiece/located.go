@@ -8,8 +8,9 @@ import (
 // Range is bytes of a text, from Begin up to End.
 type Range struct{ Begin, End int }
 
-// Located returns the ids that Encode gives for a text, without special tokens and at most limit, and the range of the
-// word that each belongs to. Words are runs between spaces, with every punctuation mark and ideograph a word by itself.
+// Located returns the ids that Encode gives for a text, without special tokens and at most limit, and for each the
+// range of the word that it belongs to. Words are runs between spaces, with every punctuation mark and ideograph a
+// word by itself. The error is the one that Encode returns.
 func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range, err error) {
 	for at := 0; at < len(text) && len(ids) < limit; {
 		begin := at + t.prefixOf(text[at:], func(k class) bool { return k == space })
@@ -36,8 +37,9 @@ func (t *Tokenizer) prefixOf(text string, is func(class) bool) (n int) {
 	return n
 }
 
-// locatePieces appends the ids and words of the text between two spaces, at most room, and returns the results. That
-// text is split at punctuation and ideographs; if this would give other ids than the whole, it is one word.
+// locatePieces appends the ids and words of the part between of a text, which lies between two spaces, at most room
+// of them, and returns the results. That part is split at punctuation and ideographs; if this would give other ids
+// than the whole, it is one word.
 func (t *Tokenizer) locatePieces(
 	ids []int32, words []Range, text string, between Range, room int,
 ) ([]int32, []Range, error) {

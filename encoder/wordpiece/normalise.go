@@ -46,8 +46,8 @@ func (n *normaliser) normalise(text string) string {
 }
 
 // cleanText returns text without control characters, with every space as U+0020 and, if n.ideographs is set, with
-// spaces around ideographs. It lower-cases letters of ASCII if n.lowerCase is set. The second result is true if the
-// returned text is all ASCII.
+// spaces around ideographs. It lower-cases letters of ASCII alone, if n.lowerCase is set. The second result is true
+// if the returned text is all ASCII.
 func (n *normaliser) cleanText(text string) (string, bool) {
 	var out strings.Builder
 	out.Grow(len(text))

@@ -92,7 +92,8 @@ func (t *Tokenizer) checkCases(cases []selfTestCase, reference string) error {
 }
 
 // comparePairs returns an error for the first pair of texts of which other numbers of tokens are kept than by the
-// reference, whose name is given.
+// reference, whose name is given. Each of pairs has the tokens of both texts, the limit and the tokens that are
+// kept of each.
 func (t *Tokenizer) comparePairs(pairs [][5]int, reference string) error {
 	for _, p := range pairs {
 		ids, boundary, err := t.EncodePair(strings.Repeat("a ", p[0]), strings.Repeat("b ", p[1]), p[2])
@@ -101,15 +102,8 @@ func (t *Tokenizer) comparePairs(pairs [][5]int, reference string) error {
 		}
 		if a, b := boundary-2, len(ids)-boundary-1; a != p[3] || b != p[4] {
 			return fmt.Errorf(
-				"of %d and %d tokens in a pair of at most %d, %d and %d are kept; %s keeps %d and %d",
-				p[0],
-				p[1],
-				p[2],
-				a,
-				b,
-				reference,
-				p[3],
-				p[4],
+				"of %d and %d tokens in a pair of at most %d, %d and %d are kept; %s keeps %d and %d", p[0], p[1], p[2],
+				a, b, reference, p[3], p[4],
 			)
 		}
 	}

@@ -50,8 +50,8 @@ type Tokenizer struct {
 	split *splitCache
 }
 
-// Behind returns a tokenizer of the same vocabulary that applies form to each text first; nil: texts stay as they are.
-// form must leave ASCII alone, and its result for a word must not depend on what is beyond a space.
+// Behind returns a tokenizer of the same vocabulary and cache that applies form to each text first; nil: texts stay
+// as they are. form must leave ASCII alone, and its result for a word must not depend on what is beyond a space.
 func (t *Tokenizer) Behind(form func(text string) string) *Tokenizer {
 	u, normal := *t, *t.normal
 	normal.form = form
@@ -63,9 +63,9 @@ func (t *Tokenizer) Behind(form func(text string) string) *Tokenizer {
 // will be cut to 256 tokens costs no more than its first page.
 const chunkBytes = 4096
 
-// Encode returns [CLS] text [SEP], cut at the end so that it has at most maxTokens
-// ids, the two special ones counted; maxTokens below 2 is an error. Any bytes are
-// allowed: broken UTF-8 and control characters are dropped.
+// Encode returns [CLS] text [SEP], cut at the end so that it has at most maxTokens ids, the two special ones
+// counted; maxTokens below 2 is an error. Any bytes are allowed: broken UTF-8 and control characters are dropped.
+// Another error says that the library's model failed on a word.
 func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
 	if maxTokens < 2 {
 		return nil, fmt.Errorf("a limit of %d tokens leaves no room for [CLS] and [SEP]: it must be at least 2", maxTokens)
@@ -79,16 +79,16 @@ func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
 	return append(ids, t.sep), nil
 }
 
-// EncodePair returns [CLS] first [SEP] second [SEP] in at most maxTokens ids, and the index at which the second text
-// begins: in a model with token types, ids from there on have type 1. Texts that are too long are cut as the reference
-// does (longest_first): the longer one until both are equally long, then both, an odd token being left to the longer.
-// It fails if maxTokens leaves no room for the special tokens.
+// EncodePair returns [CLS] first [SEP] second [SEP] in at most maxTokens ids, and the index at which the second
+// text begins: in a model with token types, ids from there on have type 1. Texts that are too long are cut as the
+// reference does (longest_first): the longer one until both are equally long, then both, an odd token being left to
+// the longer. It fails if maxTokens leaves no room for the special tokens, or if the library's model fails on a
+// word.
 func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32, boundary int, err error) {
 	room := maxTokens - t.frame.Between()
 	if room < 0 {
 		return nil, 0, fmt.Errorf(
-			"a limit of %d tokens leaves no room for [CLS] and two [SEP]: it must be at least %d",
-			maxTokens,
+			"a limit of %d tokens leaves no room for [CLS] and two [SEP]: it must be at least %d", maxTokens,
 			t.frame.Between(),
 		)
 	}
@@ -142,7 +142,8 @@ func (t *Tokenizer) count(text string) (int, error) {
 	return len(ids), err
 }
 
-// appendPieces appends the ids of text's pieces until ids has limit entries.
+// appendPieces appends the ids of text's pieces, without special tokens, to ids until that has limit entries, and
+// returns the result.
 func (t *Tokenizer) appendPieces(ids []int32, text string, limit int) ([]int32, error) {
 	var err error
 	for len(text) > 0 && len(ids) < limit && err == nil {
@@ -159,8 +160,8 @@ func (t *Tokenizer) appendPieces(ids []int32, text string, limit int) ([]int32, 
 	return ids[:min(len(ids), limit)], nil
 }
 
-// nextChunk cuts text at the first space after chunkBytes, or not at all. Each side of a space normalises by itself,
-// since a space takes no part in decomposition.
+// nextChunk cuts text at the first space after chunkBytes, which begins rest, or not at all if there is none or the
+// text is short. Each side of a space normalises by itself, since a space takes no part in decomposition.
 func nextChunk(text string) (chunk, rest string) {
 	if len(text) <= chunkBytes {
 		return text, ""
@@ -192,8 +193,9 @@ func (t *Tokenizer) appendWord(ids []int32, word string, limit int) ([]int32, er
 	return append(ids, pieces...), nil
 }
 
-// appendLong appends the ids of a word that is too long for the library's model, which
-// takes time with the square of its length: the same greedy longest matches.
+// appendLong appends the ids of a word that is too long for the library's model, which takes time with the square
+// of its length: the same greedy longest matches, until ids has limit entries; [UNK] alone if no piece fits at some
+// place.
 func (t *Tokenizer) appendLong(ids []int32, word string, limit int) []int32 {
 	first := len(ids)
 	piece := make([]byte, 0, len(continuation)+t.longest)

@@ -67,9 +67,7 @@ func (f *tokenizerFile) vocabulary() (*vocabulary, error) {
 		m.Longest != nil && *m.Longest != longestWord {
 		return nil, fmt.Errorf(
 			"model has an unk_token, continuing_subword_prefix or max_input_chars_per_word other than BERT's %s, %s and %d",
-			unknown,
-			continuation,
-			longestWord,
+			unknown, continuation, longestWord,
 		)
 	}
 	frame := bertFrame()

@@ -40,12 +40,11 @@ const (
 	longestWord  = 100 // characters; a longer word is unknown to the reference
 )
 
-// Open reads a vocabulary from a vocab.txt (one piece a line, its line number
-// its id) or a tokenizer.json of Hugging Face tokenizers; a name that ends in
-// .json is the latter. lowerCase says whether the model was trained on
-// lower-cased text; a tokenizer.json that says otherwise is an error, and so
-// is one that asks for anything but BERT's normaliser and pre-tokenizer. Its
-// template says which tokens stand around texts; truncation and padding are not read.
+// Open reads a vocabulary from a vocab.txt (one piece a line, its line number its id) or a tokenizer.json of
+// Hugging Face tokenizers; a name that ends in .json is the latter. lowerCase says whether the model was trained on
+// lower-cased text; a tokenizer.json that says otherwise is an error, and so is one that asks for anything but
+// BERT's normaliser and pre-tokenizer, or lacks a special token. Its template says which tokens stand around texts;
+// truncation and padding are not read.
 func Open(path string, lowerCase bool) (*Tokenizer, error) {
 	data, err := disk.ReadRegular(path, mostBytes)
 	if err != nil {
@@ -72,14 +71,14 @@ func newFromVocabulary(parse func([]byte) (*vocabulary, error), data []byte, low
 	if v.lowerCase != nil && *v.lowerCase != lowerCase {
 		return nil, fmt.Errorf(
 			"normalizer.lowercase is %t, but the bundle's manifest says lower_case: %t; one of them is wrong, and the model understands only text prepared as in its training",
-			*v.lowerCase,
-			lowerCase,
+			*v.lowerCase, lowerCase,
 		)
 	}
 	return v.tokenizer(lowerCase)
 }
 
-// tokenizer returns the tokenizer of the vocabulary. It fails if a special token is missing.
+// tokenizer returns the tokenizer of the vocabulary for texts that are lower-cased or not. It fails if a special
+// token is missing or an id is negative or too large.
 func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 	if v.frame.End == "" {
 		v.frame = bertFrame()
@@ -166,8 +165,8 @@ func (v *vocabulary) orderedPieces() []string {
 	return pieces
 }
 
-// parseLines reads a vocab.txt. As in the reference, white space at the end
-// of a line is no part of the piece and a repeated piece has its last id.
+// parseLines reads a vocab.txt. As in the reference, white space at the end of a line is no part of the piece and a
+// repeated piece has its last id. The error is always nil.
 func parseLines(data []byte) (*vocabulary, error) {
 	v := &vocabulary{ids: make(map[string]int), ideographs: true, frame: bertFrame()}
 	for id, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
@@ -185,9 +184,9 @@ func parseJSON(data []byte) (*vocabulary, error) {
 	return file.vocabulary()
 }
 
-// WholeWords returns the words of letters that are a piece of the vocabulary as they are, in a
-// script that it covers, in the order of their ids: BERT's vocabularies begin with the most
-// frequent ones. They are in lower case, and each is there once.
+// WholeWords returns the words of letters that are a piece of the vocabulary as they are, in a script that it
+// covers, in the order of their ids: BERT's vocabularies begin with the most frequent ones. They are in lower case,
+// and each is there once. The first call makes the list, which must not be changed.
 func (t *Tokenizer) WholeWords() []string { return t.whole() }
 
 // wholeWords returns the result of WholeWords for a vocabulary, which takes a pass over all of it.

@@ -2,9 +2,8 @@ package wordpiece
 
 import "unicode/utf8"
 
-// splitWords calls yield with each word of a normalised text until it answers
-// false: runs between spaces, with every punctuation mark a word by itself.
-// The words are parts of text, not copies.
+// splitWords calls yield with each word of a normalised text, in order, until it returns false: runs between
+// spaces, with every punctuation mark a word by itself. The words are parts of text, not copies.
 func (c *classes) splitWords(text string, yield func(word string) bool) {
 	start := 0
 	for i := 0; i < len(text); {

@@ -81,8 +81,8 @@ func Open(o Options) (*Assembly, error) {
 	return a, nil
 }
 
-// Load opens the collection's store for reading, and then the experts, readers and rerankers. Call Close also after an
-// error.
+// Load opens the collection's store for reading, and then the experts, readers and rerankers. It fails where Open
+// would. Call Close also after an error.
 func (a *Assembly) Load() (err error) {
 	config := a.options.Config
 	at := a.options.At
@@ -104,8 +104,9 @@ func (a *Assembly) Load() (err error) {
 	return a.loadExperts(contents)
 }
 
-// loadExperts opens the configured experts, readers and rerankers. It fails if an encoder is not the one that made the
-// stored vectors.
+// loadExperts opens the configured experts, readers and rerankers, and adds experts whose bundles cannot be used to
+// Absent. It fails if the base or all experts that find passages are among these, if a reader or reranker cannot be
+// opened, or if an encoder is not the one that made the stored vectors.
 func (a *Assembly) loadExperts(contents store.Contents) (err error) {
 	config := a.options.Config
 	stored := contents.Experts()
@@ -160,7 +161,8 @@ func (a *Assembly) leaveOut(failed map[string]error) error {
 	return errors.Join(errs...)
 }
 
-// Start makes the engine over the open store and experts. turns may be nil: every search then computes at once.
+// Start makes the engine over the open store and experts, after Load. turns may be nil: every search then computes
+// at once. It fails if the defaults or the line-up cannot be used. Call Close also after an error.
 func (a *Assembly) Start(turns turn.Turns) (err error) {
 	a.lineUp, err = a.newLineUp()
 	if err != nil {
@@ -180,7 +182,8 @@ func (a *Assembly) tellSearched() {
 }
 
 // ForFitting returns an Assembly over the same open store and experts, with the limits of config and without the
-// collection's calibration: to fit a new one. Its Close ends only its engine. The experts must not change meanwhile.
+// collection's calibration: to fit a new one. Its Close ends only its engine, and must come before that of a. The
+// experts must not change meanwhile.
 func (a *Assembly) ForFitting(config configs.Config) (*Assembly, error) {
 	own := &Assembly{Store: a.Store, Experts: a.Experts, Absent: a.Absent, options: a.options, borrowed: true}
 	own.options.Config, own.options.Uncalibrated = config, true
@@ -190,8 +193,9 @@ func (a *Assembly) ForFitting(config configs.Config) (*Assembly, error) {
 	return own, nil
 }
 
-// Renew lets searches use the experts and the calibration as they are now. Searches under way go on with the earlier
-// line-up (Drained). After an error all searches do.
+// Renew lets new searches use the experts and the calibration as they are now. Searches under way go on with the
+// earlier line-up (Drained). After an error all searches go on with it. Call it after Start, by one goroutine at a
+// time.
 func (a *Assembly) Renew() error {
 	made, err := a.newLineUp()
 	if err != nil {
@@ -211,7 +215,8 @@ func (a *Assembly) Dense() []learned.ExpertInfo {
 	return slices.DeleteFunc(a.Engine.Experts(), func(x learned.ExpertInfo) bool { return x.Kind == reply.KindLate })
 }
 
-// Drained returns a channel that is closed when no search uses the line-up before the last Renew; nil before the first.
+// Drained returns a channel that is closed when no search uses the line-up before the last Renew; nil, from which
+// nothing is ever received, before the first Renew.
 func (a *Assembly) Drained() <-chan struct{} { return a.drained }
 
 // LineUp returns the experts, readers, rerankers and defaults that the engine uses.

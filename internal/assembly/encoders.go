@@ -10,9 +10,9 @@ import (
 	"example.org/conclave/store"
 )
 
-// Encoders returns an encoder for each stored expert, since every new passage needs vectors of all. It loads those that
-// are not searched and adds them to a.Experts.Silent. For an expert whose bundle cannot be used, which it adds to
-// Absent, the encoder only returns errors. For one that searches another expert's vectors there is nothing to encode.
+// Encoders returns an encoder for each stored expert, since every new passage needs vectors of all. It loads those
+// that are not searched, adds them to a.Experts.Silent and logs them. For an expert whose bundle cannot be used,
+// which it adds to Absent, and for one that searches another expert's vectors, the encoder only returns errors.
 func (a *Assembly) Encoders(stored []store.Expert) (encoders []store.PassageEncoder) {
 	for _, e := range a.Experts.Searched {
 		encoders = append(encoders, e)
@@ -28,11 +28,8 @@ func (a *Assembly) Encoders(stored []store.Expert) (encoders []store.PassageEnco
 		e, err := a.Experts.LoadMore(x.Name)
 		if err != nil {
 			a.options.Log.Error(
-				"passages cannot be written: they need vectors of every expert of the collection",
-				"expert",
-				x.Name,
-				"cause",
-				err,
+				"passages cannot be written: they need vectors of every expert of the collection", "expert", x.Name,
+				"cause", err,
 			)
 			a.Absent = append(a.Absent, Absent{Name: x.Name, Cause: err, Silent: true})
 			encoders = append(encoders, noEncoder{x})
@@ -42,8 +39,7 @@ func (a *Assembly) Encoders(stored []store.Expert) (encoders []store.PassageEnco
 		encoders = append(encoders, e)
 		a.options.Log.Warn(
 			"expert of the collection is not searched, since experts in the configuration does not name it; what is written is encoded for it all the same",
-			"expert",
-			x.Name,
+			"expert", x.Name,
 		)
 	}
 	return encoders
@@ -75,7 +71,7 @@ func (n noEncoder) Parts() func(text string) []rank.Span {
 // Owner returns the name of the expert whose vectors this one searches; "" if it has its own.
 func (n noEncoder) Owner() string { return n.files.Owner }
 
-// EncodePassages returns an error that says that the expert's bundle cannot be used.
+// EncodePassages always returns an error, which says that the expert's bundle cannot be used.
 func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float32, error) {
 	return nil, fmt.Errorf("the bundle of expert %s cannot be used, so passages have no vectors of it", n.files.Name)
 }

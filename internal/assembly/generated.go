@@ -10,8 +10,9 @@ import (
 // sampledTexts is how many passages questions are generated from: three of each at most.
 const sampledTexts = 200
 
-// GenerateQuestions returns judged questions made from a sample of the collection's passages: about exact words such as
-// names and numbers, and for each one about words that no passage has. It fails if the passages cannot be read.
+// GenerateQuestions returns judged questions made from a sample of at most sampledTexts of the collection's
+// passages: about exact words such as names and numbers, and for each one about words that no passage has. The same
+// passages give the same questions. It fails if the passages cannot be read.
 func (a *Assembly) GenerateQuestions(ctx context.Context) (questions.Domain, error) {
 	sample, err := a.Engine.Sample(ctx, search.Caller{}, sampledTexts)
 	if err != nil {

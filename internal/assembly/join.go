@@ -23,8 +23,9 @@ type Union struct {
 	lineUps []*experts.Set // of the members, when the union was made
 }
 
-// Unite returns an engine over open collections, which are named in the same order. It fails if the collections are
-// in different stores, or if their words are analysed in different ways.
+// Unite returns an engine over open collections, at least one, which are named in the same order; the caller closes
+// it. It fails if the collections are in different stores, or if their words are analysed in different ways. turns
+// may be nil: every search then computes at once.
 func Unite(members []*Assembly, names []string, o Options, turns turn.Turns) (*Union, error) {
 	u := &Union{members: members}
 	var backends []store.Backend
@@ -68,8 +69,8 @@ func (u *Union) Current() bool {
 	return u.corpus.Current()
 }
 
-// Close ends the engine. It waits a few seconds for searches that still run; if they do not end, it returns an error,
-// and the collections are released all the same.
+// Close ends the engine and releases the collections. It waits at most closingTime for searches that still run; if
+// they do not end, it returns an error, and the collections are released all the same.
 func (u *Union) Close() error {
 	closing, cancel := context.WithTimeout(context.Background(), closingTime)
 	defer cancel()

@@ -103,8 +103,9 @@ func readingOf(record *calibration.Record, shipped *calibration.ReadingFit) *cal
 	return record.Reading
 }
 
-// addReaders adds the open readers to the line-up, each with the fits that were made for its model, by record or
-// shipped.
+// addReaders adds the open readers to the line-up, each with the fits that were made for its model: those of
+// record, which may be nil, and else the shipped ones. A reader with neither is added without. It fails if a
+// shipped fit is invalid.
 func (a *Assembly) addReaders(made *search.LineUp, record *calibration.Record) error {
 	shipped, err := shippedReading()
 	if err != nil {
@@ -149,14 +150,13 @@ type TwoLateError struct{ First, Second string }
 func (e *TwoLateError) Error() string {
 	return fmt.Sprintf(
 		"%s and %s are both experts of late interaction, and only one can take part: name the experts to search with under experts in the configuration, or remove one from the collection",
-		e.First,
-		e.Second,
+		e.First, e.Second,
 	)
 }
 
-// addRepresentatives gives an expert the representatives of its training questions, if its bundle has some and the base
-// encoder that made them is loaded. All experts of a line-up have the same base. It logs a warning if it adds none for
-// want of that base.
+// addRepresentatives gives an expert the representatives of its training questions, if its bundle has some and the
+// base encoder that made them is loaded, and sets made.Reference to that base. All experts of a line-up have the
+// same base. It logs a warning if it adds none for want of that base. It fails if the bundle's file cannot be read.
 func (a *Assembly) addRepresentatives(made *search.LineUp, x *learned.Expert, e *experts.Expert) error {
 	r, err := e.Bundle.Representatives()
 	if err != nil || r == nil {
@@ -225,8 +225,9 @@ func gateOf(d *search.Defaults, r *calibration.Record) {
 	d.Auto, d.Gate, d.GateWithoutLate, d.Specialists = r.Auto, r.Gate, r.GateWithoutLate, r.Specialists
 }
 
-// chancesOf sets from a record what was fitted besides the gate: the chances of words and answers, and the weight of
-// words in the hybrid method.
+// chancesOf sets from a record what was fitted besides the gate: the chances of words and answers, the weight of
+// words in the hybrid method, and the options of the method CCE. It leaves the defaults that the record has nothing
+// for.
 func chancesOf(d *search.Defaults, r *calibration.Record) {
 	for i := range r.Sources {
 		if s := &r.Sources[i]; s.Kind == fusion.Lexical {

@@ -12,8 +12,8 @@ type Passages interface {
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }
 
-// Passages returns the passages that searches see now; later writes do not change them. Call done when they are no
-// longer needed.
+// Passages returns the passages that searches see now; later writes do not change them. ctx ends its lookups. Call
+// done when they are no longer needed: they hold the store's files.
 func (a *Assembly) Passages(ctx context.Context) (p Passages, done func()) {
 	v := a.Store.Acquire()
 	return pinnedPassages{ctx, v.Passages()}, v.Release
@@ -30,7 +30,8 @@ func (p pinnedPassages) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return p.of.Ordinal(p.ctx, id)
 }
 
-// IDs returns the ids of these passages, in their order.
+// IDs returns the ids of these passages, in their order, as searches see them now. The ordinals must be of this
+// generation. It fails if one cannot be read.
 func (a *Assembly) IDs(ctx context.Context, passages []rank.Ordinal) ([]string, error) {
 	v := a.Store.Acquire()
 	defer v.Release()

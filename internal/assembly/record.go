@@ -27,7 +27,8 @@ func (a *Assembly) readRecord() (*calibration.Record, error) {
 	return record, nil
 }
 
-// Calibrate stores a calibration with the collection and returns where. Searches of this process use it after Renew.
+// Calibrate stores a calibration with the collection, in place of the one before, and returns where. Searches of
+// this process use it after Renew. After an error at is "" and the one before may be kept or replaced.
 func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (at string, err error) {
 	at = a.Store.CalibrationAt()
 	text, err := record.Text()
@@ -41,7 +42,9 @@ func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (a
 }
 
 // FitOptions returns the options to calibrate the collection with: the shipped fits to begin with, the experts'
-// fingerprints, and how to try a record. reading is nil if no reader is loaded, and reranking empty if no reranker is.
+// fingerprints, and how to try a record. reading is nil if no reader is loaded, and reranking empty if no reranker
+// is; it sets reading.Towards to the shipped fit if that is of this reader. Call it after Start. It fails if a
+// shipped fit is invalid.
 func (a *Assembly) FitOptions(
 	reading *calibration.ReadingOptions,
 	reranking []calibration.RerankingOptions,

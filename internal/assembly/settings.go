@@ -10,8 +10,9 @@ import (
 	"example.org/conclave/store"
 )
 
-// addSettings adds the synonyms and field types of the collection's settings to d. Of a union it adds the synonyms of
-// all members. Fields whose types differ between members become conditions.Disputed.
+// addSettings adds the synonyms and field types of the collection's settings to d. Of a union it adds the synonyms
+// of all members; fields whose types differ between members become conditions.Disputed. It fails if settings cannot
+// be read or are invalid; d may then have some.
 func (a *Assembly) addSettings(d *search.Defaults) error {
 	disputed := map[string]bool{}
 	for _, stored := range a.allStores() {

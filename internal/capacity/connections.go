@@ -28,8 +28,9 @@ const (
 	mostProbes  = 16
 )
 
-// PlacesOf returns the Places of a server whose configuration allows this number of open connections; 0: as many as the
-// process's limit of open files allows. It fails if that is too few to serve with.
+// PlacesOf returns the Places of a server whose configuration allows this number of open connections; 0: as many as
+// the process's limit of open files allows, which fails if that is too few to serve with. A configured number is
+// not checked against the limit.
 func PlacesOf(configured int) (Places, error) {
 	files, err := OpenFiles()
 	if err != nil {

@@ -49,8 +49,9 @@ type ReaderProcesses struct {
 // Total returns the bytes that all of them may take together, without what their files add.
 func (r ReaderProcesses) Total() int64 { return int64(r.Workers) * r.Memory }
 
-// Readers returns the number and memory of the processes that read files, by the configuration: together at most half
-// of limits.memory, but each at least leastReader.
+// Readers returns the number and memory of the processes that read files, by the configuration: together at most
+// half of limits.memory, but each at least leastReader. Without a configured number there is one for two
+// processors. The error is that of MemoryLimit.
 func Readers(cfg configs.Config) (ReaderProcesses, error) {
 	all, err := MemoryLimit(cfg.Limits)
 	workers := cfg.Documents.Workers
@@ -69,8 +70,9 @@ func leastOf(l configs.Limits) int64 {
 	return leastMemory(l, overload.RoomFor(int64(Limits(l).RoomBytes())))
 }
 
-// MemoryLimit returns limits.memory in bytes; if it is 0, a share of the machine's memory. It fails if it is too small
-// for the largest allowed request.
+// MemoryLimit returns limits.memory in bytes; if it is 0, a quarter of the machine's memory, or more if the largest
+// allowed request needs that. It fails if it is set and too small for that request, or if the machine's memory is
+// not known.
 func MemoryLimit(l configs.Limits) (int64, error) {
 	least := leastOf(l)
 	if l.Memory == 0 {
@@ -80,11 +82,7 @@ func MemoryLimit(l configs.Limits) (int64, error) {
 	if int64(l.Memory) < least {
 		return 0, fmt.Errorf(
 			"limits.memory is %v, and one answer of limits.answer_bytes (%v) or one body of limits.body_bytes (%v) or limits.line_bytes (%v) may need more: set it to at least %v, or lower those",
-			l.Memory,
-			l.AnswerBytes,
-			l.BodyBytes,
-			l.LineBytes,
-			configs.ByteSize(least),
+			l.Memory, l.AnswerBytes, l.BodyBytes, l.LineBytes, configs.ByteSize(least),
 		)
 	}
 	return int64(l.Memory), nil
@@ -128,8 +126,8 @@ const (
 	bodyShare = 8
 )
 
-// Rooms returns how many bytes of the memory for requests may be in use by answers and by bodies, so that garbage that
-// is not collected yet fits, too.
+// Rooms returns how many bytes of the memory for requests may be in use by answers and by bodies: together half of
+// it, so that garbage that is not collected yet fits, too.
 func Rooms(memory int64) (answers, body int64) {
 	body = memory / collected / bodyShare
 	return memory/collected - body, body
@@ -167,11 +165,8 @@ func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory
 		// before and after the softmax; a number has 4 bytes.
 		heads := int64(x.Width+31) / 32
 		token := 4 * (16*int64(x.Width) + 2*heads*int64(x.MaxTokens))
-		m.Encoders += int64(
-			cfg.Encoder.BatchTokens,
-		)*token + collected*int64(
-			cfg.Encoder.CacheEntries,
-		)*(4*int64(x.Width)+int64(changeBytes))
+		cached := 4*int64(x.Width) + int64(changeBytes)
+		m.Encoders += int64(cfg.Encoder.BatchTokens)*token + collected*int64(cfg.Encoder.CacheEntries)*cached
 	}
 	return m
 }

@@ -33,8 +33,8 @@ const (
 	snapshotsName = ".snapshots"
 )
 
-// OpenFolder opens a data folder. With write it makes the folder if there is none, and removes collections whose making
-// or removal was interrupted.
+// OpenFolder opens a data folder. With write it makes the folder if there is none, and removes collections whose
+// making or removal was interrupted. Without write a missing folder is an error.
 func OpenFolder(d disk.Disk, path string, write bool) (*Folder, error) {
 	f := &Folder{disk: d, path: path}
 	entries, err := d.ReadDir(path)
@@ -103,8 +103,9 @@ func (f *Folder) Has(name string) (bool, error) {
 	return false, nil
 }
 
-// Create makes a collection with its settings. make writes it, durably, into an empty folder. Others see the collection
-// as a whole or not at all, whatever happens meanwhile. The error is an *Error if the name is invalid or taken.
+// Create makes a collection with its settings; now is when it was made. make writes it, durably, into an empty
+// folder. Others see the collection as a whole or not at all, whatever happens meanwhile. The error is an *Error if
+// the name is invalid or taken; after any error there is no collection.
 func (f *Folder) Create(name string, s Settings, now time.Time, make func(dir string) error) (err error) {
 	if err := CheckName(name); err != nil {
 		return err
@@ -160,7 +161,7 @@ func (f *Folder) Remove(name string) error {
 }
 
 // removeFolder renames the folders of a collection and its snapshots, so that it has no name any more, and removes
-// them.
+// them. An error says whether the collection is gone. The caller holds mu.
 func (f *Folder) removeFolder(name string) error {
 	var gone []string
 	for _, at := range []string{f.Snapshots(name), f.Path(name)} {
@@ -184,7 +185,7 @@ func (f *Folder) removeFolder(name string) error {
 	return nil
 }
 
-// tombstoneName returns an unused path to which something can be renamed before it is removed.
+// tombstoneName returns an unused path to which something can be renamed before it is removed. The caller holds mu.
 func (f *Folder) tombstoneName(name string) string {
 	for {
 		f.removals++

@@ -131,7 +131,7 @@ func Read(d disk.Disk, dir string) (s Settings, created time.Time, err error) {
 	return s, created, err
 }
 
-// ReadText returns the text of a collection's settings file; nil if there is none.
+// ReadText returns the text of a collection's settings file in a folder; nil, without an error, if there is none.
 func ReadText(d disk.Disk, dir string) ([]byte, error) {
 	text, err := d.ReadFile(filepath.Join(dir, settingsName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,7 +169,8 @@ func Format(s Settings, created time.Time) ([]byte, error) {
 	return yaml.Marshal(record{created.UTC().Truncate(time.Second), s})
 }
 
-// Write writes the settings file of a new collection into its folder, durably. It must not exist.
+// Write writes the settings file of a new collection into its folder, durably. It must not exist: it would be
+// overwritten.
 func Write(d disk.Disk, dir string, s Settings, created time.Time) error {
 	text, err := Format(s, created)
 	if err != nil {

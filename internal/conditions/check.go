@@ -25,8 +25,9 @@ type Problem struct {
 	Field   string // whose values others do not fit; "": it is about the condition alone
 }
 
-// Check returns the faults in the form of a condition, at most mostProblems; nil if there are none. Tags inside And, Or
-// and Not are passed to tags, which may be nil.
+// Check returns the faults in the form of a condition, at most mostProblems; nil if there are none. It calls tags,
+// which may be nil, with the lists of tags of each condition inside And, Or and Not, and with their JSON pointers:
+// it does not check tags itself.
 func (c *Condition) Check(tags func(pointer string, tags []string)) []Problem {
 	k := conditionChecker{tags: tags}
 	k.checkCondition(c, "", 0)
@@ -49,7 +50,9 @@ func (k *conditionChecker) addProblem(code, pointer, format string, args ...any)
 	}
 }
 
-// checkCondition checks a condition and its parts. at is its JSON pointer, depth the number of conditions around it.
+// checkCondition adds the problems of a condition and its parts. at is its JSON pointer, "" for the outermost, and
+// depth the number of conditions around it. What is nested too deep, or comes after MaxConditions conditions, is
+// not looked at.
 func (k *conditionChecker) checkCondition(c *Condition, at string, depth int) {
 	k.conditions++
 	switch {

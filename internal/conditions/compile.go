@@ -58,11 +58,12 @@ func (i Interval) One() (word string, ok bool) {
 	return i.From, i.Kind == Words && i.To == successor(i.From)
 }
 
-// successor returns the word that follows directly in the order of bytes.
+// successor returns the word that follows directly in the order of bytes: no other word lies between.
 func successor(word string) string { return word + "\x00" }
 
-// Compile returns the compiled condition, by the declared types of fields; types may be nil. The problems are values
-// that do not fit the declared type, or each other. The form of the condition must have been checked.
+// Compile returns the compiled condition, by the declared types of fields; types may be nil. The problems are
+// values that do not fit the declared type, or each other; the node must not be used if there are any. The form of
+// the condition must have been checked.
 func (c *Condition) Compile(types Types) (Node, []Problem) {
 	k := compiler{types: types}
 	node := k.compileNode(c, "")
@@ -75,7 +76,8 @@ type compiler struct {
 	problems []Problem
 }
 
-// compileNode returns the node of a condition with all its parts. at is its JSON pointer.
+// compileNode returns the node of a condition with all its parts, and adds its problems to k. at is its JSON
+// pointer. An empty condition is met by all passages.
 func (k *compiler) compileNode(c *Condition, at string) Node {
 	all := Node{Op: And}
 	for _, tag := range c.TagsAll {
@@ -133,7 +135,8 @@ func (k *compiler) compileComparisons(c *Condition, at string) (nodes []Node) {
 	return nodes
 }
 
-// compileEqual returns the node that a field equals a value; with a problem, a node that nothing meets.
+// compileEqual returns the node that a field equals a value, whose JSON pointer is at; with a problem, a node that
+// no passage meets.
 func (k *compiler) compileEqual(field string, v Value, at string) Node {
 	is, ok := k.equalValues(field, v, at)
 	if !ok {
@@ -142,8 +145,8 @@ func (k *compiler) compileEqual(field string, v Value, at string) Node {
 	return Node{Op: Within, Field: field, Test: is, At: at, Said: v.String()}
 }
 
-// compileBounds returns the node of gt, gte, lt and lte: the one interval that meets all of them; with a problem, a
-// node that nothing meets.
+// compileBounds returns the node of gt, gte, lt and lte: the one interval that meets all of them, which may be
+// empty; with a problem, a node that no passage meets. The condition must have one of them.
 func (k *compiler) compileBounds(c *Condition, at string) Node {
 	out := Node{Op: Within, Field: c.Field}
 	for _, b := range c.bounds() {
@@ -200,8 +203,9 @@ func (i Interval) narrowBy(by string, is Interval) Interval {
 	return i
 }
 
-// equalValues returns the interval of the values that equal a condition's value, by the declared type of the field. ok
-// is false after a problem was added.
+// equalValues returns the interval of the values that equal a condition's value, by the declared type of the field;
+// without one, by what the value looks like: a text that is a date is compared with dates. A day is all of its
+// moments. If the value does not fit the type, it adds a problem with the pointer at and returns false.
 func (k *compiler) equalValues(field string, v Value, at string) (is Interval, ok bool) {
 	declared := k.types[field]
 	if declared == Disputed {

@@ -30,8 +30,8 @@ type Condition struct {
 	Not *Condition  `json:"not,omitempty"`
 }
 
-// Parse parses a condition in JSON. It fails for unknown names, and if the condition's form is invalid
-// (Condition.Check).
+// Parse parses a condition in JSON. It fails for unknown names, for text after the condition, and if the
+// condition's form is invalid (Condition.Check); of several faults it names the first.
 func Parse(text string) (*Condition, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
@@ -48,13 +48,14 @@ func Parse(text string) (*Condition, error) {
 	return c, nil
 }
 
-// Empty reports whether every passage meets the condition.
+// Empty reports whether every passage meets the condition, as it has no parts; true for nil.
 func (c *Condition) Empty() bool {
 	return c == nil || len(c.TagsAll)+len(c.TagsAny)+len(c.And)+len(c.Or) == 0 && c.Field == "" && c.Not == nil &&
 		!c.comparesField()
 }
 
-// comparesField reports whether the condition compares its field with something, or asks whether it exists.
+// comparesField reports whether the condition has eq, in, gt, gte, lt, lte or exists, whether it names a field or
+// not.
 func (c *Condition) comparesField() bool {
 	return c.Eq != nil || c.In != nil || c.hasRange() || c.Exists != nil
 }
@@ -79,7 +80,8 @@ func Number(x float64) Value { return Value{x} }
 // Bool returns the Value of a boolean.
 func Bool(yes bool) Value { return Value{yes} }
 
-// ValueOf returns the value of parsed JSON; ok is false for null, lists and objects.
+// ValueOf returns the value of parsed JSON: a string, a bool or a number (float64, int or json.Number). ok is false
+// for null, lists, objects and numbers beyond the range of float64.
 func ValueOf(parsed any) (v Value, ok bool) {
 	switch of := parsed.(type) {
 	case string, bool, float64:
@@ -93,10 +95,10 @@ func ValueOf(parsed any) (v Value, ok bool) {
 	return Value{}, false
 }
 
-// Any returns the value as a string, a float64 or a bool.
+// Any returns the value as a string, a float64 or a bool; nil for the zero Value.
 func (v Value) Any() any { return v.of }
 
-// String returns the value as JSON.
+// String returns the value as messages show it, a text in Go's quotes; "<nil>" for the zero Value.
 func (v Value) String() string {
 	switch of := v.of.(type) {
 	case string:

@@ -47,7 +47,8 @@ func (t Type) kindOf() Kind {
 }
 
 // Check returns the error of the first field, by name, whose value does not have its declared type, so that no
-// condition could find the passage by it; nil if all fit. Fields without a declared type are not checked.
+// condition could find the passage by it; nil if all fit. Fields without a declared type are not checked, and
+// neither are values that no condition compares, such as null.
 func (t Types) Check(metadata map[string]any) *corpus.FieldError {
 	if len(t) == 0 || len(metadata) == 0 {
 		return nil

@@ -49,7 +49,7 @@ func NumberKey(x float64) uint64 {
 	return b | 1<<63
 }
 
-// KeyNumber returns the number whose NumberKey is key.
+// KeyNumber returns the number whose NumberKey is key. Not every key is one of a number.
 func KeyNumber(key uint64) float64 {
 	if key>>63 != 0 {
 		return math.Float64frombits(key &^ (1 << 63))
@@ -57,7 +57,7 @@ func KeyNumber(key uint64) float64 {
 	return math.Float64frombits(^key)
 }
 
-// DateKey returns an integer that is ordered as moments are, to a microsecond.
+// DateKey returns an integer that is ordered as moments are, to a microsecond: what is finer is dropped.
 func DateKey(t time.Time) uint64 { return uint64(t.UnixMicro()) ^ 1<<63 }
 
 // KeyDate returns the moment whose DateKey is key, in UTC.
@@ -86,7 +86,8 @@ func ParseDate(s string) (from, to time.Time, ok bool) {
 	return t, t.Add(time.Microsecond), err == nil
 }
 
-// ParseNumber parses a number as JSON writes it; it returns false for other texts, such as "07" and "1.".
+// ParseNumber parses a number as JSON writes it; it returns false for other texts, such as "07" and "1.", for texts
+// of more than 32 bytes and for numbers beyond the range of float64.
 func ParseNumber(s string) (float64, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || digits[0] < '0' || digits[0] > '9' || len(s) > 32 ||

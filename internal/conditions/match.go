@@ -40,7 +40,8 @@ func (i Interval) Has(d Datum) bool {
 	return d.Key >= i.Low && d.Key <= i.High
 }
 
-// Leaves calls yield with each comparison (Within) of a condition, including nested ones.
+// Leaves calls yield with each comparison (Within) of a condition, including nested ones, in their order. Through
+// the pointer yield may change the condition.
 func (n *Node) Leaves(yield func(*Node)) {
 	for i := range n.Nodes {
 		n.Nodes[i].Leaves(yield)

@@ -15,8 +15,8 @@ type MisfitError struct{ Problems []Problem }
 
 func (e *MisfitError) Error() string { return e.Problems[0].Detail }
 
-// Misfit returns the problem of a comparison if its field has values, of the kinds in has, and none is of the
-// comparison's kind; otherwise nil.
+// Misfit returns the problem of a comparison (Within) if its field has values, of the kinds in has, and none is of
+// the comparison's kind; nil otherwise, and for a comparison of Unsaid.
 func (n *Node) Misfit(has []Kind) []Problem {
 	if n.At == "" || len(has) == 0 || slices.Contains(has, n.Test.Kind) {
 		return nil
@@ -33,7 +33,8 @@ func (n *Node) Misfit(has []Kind) []Problem {
 	}}
 }
 
-// LetsAll reports whether every passage meets the condition, whatever it has.
+// LetsAll reports whether every passage meets the condition because it has no parts. Another condition may be met
+// by all passages, too.
 func (n *Node) LetsAll() bool { return n.Op == And && len(n.Nodes) == 0 }
 
 // Unsaid returns a copy of the condition that is never a misfit (Misfit): for a condition that the caller did not

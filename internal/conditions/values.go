@@ -25,7 +25,8 @@ var kept = map[string]bool{
 }
 
 // Each calls yield with every value of metadata that conditions can compare, in any order. A value that counts as
-// several kinds, such as a text that is a date, is passed once for each.
+// several kinds, such as a text that is a date, is passed once for each. It leaves out lists, objects and null,
+// fields with too long names or a NUL in them, and of documents the places in texts and hashes.
 func Each(metadata map[string]any, yield func(Datum)) {
 	_, document := metadata[corpus.DocumentKey]
 	for key, value := range metadata {
@@ -65,7 +66,8 @@ func eachText(field, text string, yield func(Datum)) {
 	}
 }
 
-// Decode decodes stored metadata from JSON; nil for empty data.
+// Decode decodes stored metadata from JSON, numbers as float64; nil for empty data. The error is that of
+// encoding/json.
 func Decode(stored []byte) (map[string]any, error) {
 	if len(stored) == 0 {
 		return nil, nil

@@ -30,8 +30,7 @@ type HeaderError struct {
 func (e *HeaderError) Error() string {
 	return fmt.Sprintf(
 		"the table's columns are %s: it has no column %s; name the columns of the ids and of the texts",
-		quoteNames(e.Columns),
-		quoteNames(e.Absent),
+		quoteNames(e.Columns), quoteNames(e.Absent),
 	)
 }
 
@@ -48,9 +47,10 @@ func quoteNames(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// findColumns returns which columns of a header hold the fields of a passage. A name that is not in want is looked for
-// by its usual names, exactly and then without regard to case. It returns a *HeaderError if the id or the text has no
-// column, and a *FieldError if a name occurs twice or serves two fields.
+// findColumns returns which columns of a header hold the fields of a passage, -1 for a title or tags that it lacks.
+// A field that want does not name is looked for by its usual names, exactly and then without regard to case. It
+// returns a *HeaderError if the id, the text or a column named in want is missing, and a *FieldError if a name
+// occurs twice or serves two fields.
 func findColumns(names []string, want Columns) (columns, error) {
 	c := columns{names: names}
 	for i, name := range names {
@@ -77,18 +77,8 @@ func findColumns(names []string, want Columns) (columns, error) {
 		}
 		return -1
 	}
-	c.id, c.text, c.title, c.tags = at(
-		want.ID, "id", "_id",
-	), at(
-		want.Text,
-		"text",
-		"contents",
-	), at(
-		want.Title, "title",
-	), at(
-		"",
-		"tags",
-	)
+	c.id, c.text = at(want.ID, "id", "_id"), at(want.Text, "text", "contents")
+	c.title, c.tags = at(want.Title, "title"), at("", "tags")
 	var absent []string
 	for _, x := range []struct {
 		at           int
@@ -119,8 +109,8 @@ func findColumns(names []string, want Columns) (columns, error) {
 }
 
 // passageOf returns the passage in a row, which must not have more fields than the header. Other columns become
-// metadata, always as strings; empty cells are left out. The passage is not checked. The error is that of the tags
-// (cellTags).
+// metadata, always as strings; empty cells are left out, and a column without a name is called column_3 by its
+// number. The passage is not checked. The error is that of the tags (cellTags).
 func (c *columns) passageOf(fields []string) (p Passage, err error) {
 	for i, field := range fields {
 		switch i {
@@ -152,8 +142,8 @@ func (c *columns) passageOf(fields []string) (p Passage, err error) {
 	return p, nil
 }
 
-// cellTags returns the tags in a cell: those of a JSON list, or else the texts between commas, without empty ones. The
-// error is a *FieldError for a JSON list that has other values than strings.
+// cellTags returns the tags in a cell: those of a JSON list, or else the texts between commas, without empty ones;
+// nil if there are none. The error is a *FieldError for a JSON list that has other values than strings.
 func cellTags(cell string) (tags []string, err error) {
 	cell = strings.TrimSpace(cell)
 	if strings.HasPrefix(cell, "[") && json.Valid([]byte(cell)) {
@@ -169,8 +159,8 @@ func cellTags(cell string) (tags []string, err error) {
 	return tags, nil
 }
 
-// splitHeader returns the column names in the first line of a table, without white space and quotes around them. comma
-// is the byte between the fields.
+// splitHeader returns the column names in the first line of a table, without white space and quotes around them.
+// comma is the byte between the fields, of which quoted names may have some.
 func splitHeader(line []byte, comma byte) []string {
 	fields, _ := splitQuoted(bytes.TrimRight(line, "\r\n"), comma)
 	if fields == nil {

@@ -126,8 +126,10 @@ func SplitPassageID(id string) (document string, number int, ok bool) {
 	return id[:at], number, true
 }
 
-// DocumentOf returns the document that a passage belongs to, and the passage's number in it, from 1. ok is false if it
-// belongs to none. Fields of the document that the passage does not have are zero; Source is then the document's id.
+// DocumentOf returns the document that a passage belongs to, and the passage's number in it, from 1. ok is false if
+// it belongs to none: its metadata name no document, or its id is not the document's with # and a number. Fields of
+// the document that the passage does not have are zero; Source is then the document's id. Tags are those of p, not
+// a copy.
 func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 	d.ID, _ = p.Metadata[DocumentKey].(string)
 	digits, of := strings.CutPrefix(p.ID, d.ID+"#")
@@ -166,7 +168,7 @@ func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 }
 
 // WholeNumber returns the integer in a value of metadata: an int64, int or json.Number, or a float64 without a
-// fraction. ok is false for anything else.
+// fraction. ok is false for anything else, and the number is then of no use.
 func WholeNumber(value any) (int, bool) {
 	switch n := value.(type) {
 	case int64:
@@ -211,8 +213,8 @@ func TextBefore(p *Passage, number int) string {
 	return Gap
 }
 
-// JoinDocument returns the text of a document from all its passages in their order. It returns an error if they do not
-// fit together, for example because one was changed by itself.
+// JoinDocument returns the text of a document from all its passages in their order; "" for none. It returns an
+// error if they do not fit together, for example because one was changed by itself.
 func JoinDocument(passages []Passage) (string, error) {
 	var text strings.Builder
 	for i := range passages {
@@ -225,9 +227,7 @@ func JoinDocument(passages []Passage) (string, error) {
 		if text.Len() != begin || end-begin > len(p.Text) {
 			return "", fmt.Errorf(
 				"passage %q stands at bytes %d to %d of its document, which do not fit the passages around it: put the document anew",
-				p.ID,
-				begin,
-				end,
+				p.ID, begin, end,
 			)
 		}
 		text.WriteString(p.Text[len(p.Text)-(end-begin):]) // what stands before that was repeated for it

@@ -79,8 +79,9 @@ func refusePacked(head []byte) error {
 	return nil
 }
 
-// detectFormat returns the format by the beginning of a file, and the byte between the fields if it is a table. The
-// error says what the content looks like instead.
+// detectFormat returns the format by the beginning of a file, and the byte between the fields if it is a table,
+// else 0. want names columns of a table. The error says what the content looks like instead; it is ErrUnknownFormat
+// if that is nothing known.
 func detectFormat(head []byte, want Columns) (Format, byte, error) {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 {

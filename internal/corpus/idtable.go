@@ -15,8 +15,8 @@ type idTable struct {
 // no further mixing; the number of slots is a power of two.
 func (t *idTable) slotOf(key uint32) int { return int(key) & (len(t.slots) - 1) }
 
-// add adds the next ordinal, which is the number of those added before; keys has the keys of all ordinals. It doubles
-// the table if that is three quarters full.
+// add adds the next ordinal, which must be the number of those added before; keys has the keys of all ordinals up
+// to it. It doubles the table if that is three quarters full.
 func (t *idTable) add(ordinal uint32, keys []uint32) {
 	if 4*(t.n+1) > 3*len(t.slots) {
 		old := t.n
@@ -38,7 +38,8 @@ func (t *idTable) put(ordinal, key uint32) {
 	t.slots[i] = ordinal + 1
 }
 
-// candidates yields the ordinals whose key is key. Their ids may differ: the caller compares these.
+// candidates yields the ordinals whose key is key, in the order in which they were added; keys has the keys of all.
+// Their ids may differ: the caller compares these.
 func (t *idTable) candidates(key uint32, keys []uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if len(t.slots) == 0 {

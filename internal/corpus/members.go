@@ -89,8 +89,9 @@ const KnownFields = "id, title, text, tags and metadata"
 // fields have any number of them.
 const MaxUnknown = 20
 
-// EachUnknown returns a function for Input.Unknown that accepts every unknown member and warns of each name once, where
-// it occurs first. After MaxUnknown names it warns once that there are more.
+// EachUnknown returns a function for Input.Unknown that accepts every unknown member and calls warn with each name
+// once, where it occurs first. After MaxUnknown names it warns once that there are more. The function always
+// returns nil, and is not safe for concurrent use.
 func EachUnknown(warn func(text string)) func(Place, string) error {
 	seen := map[string]bool{}
 	return func(place Place, member string) error {
@@ -102,10 +103,8 @@ func EachUnknown(warn func(text string)) func(Place, string) error {
 		default:
 			warn(
 				fmt.Sprintf(
-					"%s: the field %.60q is unknown and ignored, here and in all later lines; a passage has %s",
-					place,
-					member,
-					KnownFields,
+					"%s: the field %.60q is unknown and ignored, here and in all later lines; a passage has %s", place,
+					member, KnownFields,
 				),
 			)
 		}

@@ -59,8 +59,9 @@ type Parser struct {
 	behind   []byte // the rest of a line at which two files were put together
 }
 
-// Open opens an input and reads as much as it needs to tell the format. It fails if the path, the format, the prefix of
-// ids or the content cannot be used; the error names the file and what is allowed. Call Close when done.
+// Open opens an input and reads as much as it needs to tell the format; it ignores Input.Source. It fails if the
+// path, the format, the prefix of ids or the content cannot be used; the error names the file and what is allowed.
+// Call Close when done. Standard input is not closed.
 func Open(in Input) (*Parser, error) {
 	format, err := ParseFormat(string(in.Format))
 	if err != nil {
@@ -212,7 +213,8 @@ func (r *Parser) Next() (Passage, error) {
 }
 
 // nextRecord returns the next passage, checked and with the prefix before its id, and the line on which its record
-// begins. It returns io.EOF after the last one, and a *FieldError for a bad record.
+// begins. It skips blank lines, and calls Input.Unknown. It returns io.EOF after the last one, and a *FieldError
+// for a bad record.
 func (r *Parser) nextRecord() (Passage, int, error) {
 	if r.table != nil {
 		p, line, err := r.table.nextPassage()
@@ -241,8 +243,9 @@ func (r *Parser) nextRecord() (Passage, int, error) {
 	}
 }
 
-// nextLine returns the next line of JSON. It cuts a line in two where one file was appended to another that had no end
-// of line: an object that is followed by a byte order mark.
+// nextLine returns the next line of JSON; io.EOF after the last. It cuts a line in two where one file was appended
+// to another that had no end of line: an object that is followed by a byte order mark. The bytes are valid until
+// the next call.
 func (r *Parser) nextLine() (line []byte, err error) {
 	if r.behind != nil {
 		line = r.behind
@@ -283,8 +286,8 @@ func (r *Parser) tellUnknown() error {
 // Place returns the file and line on which the record of the last Next begins.
 func (r *Parser) Place() Place { return r.place }
 
-// Progress returns how many bytes of the file were read, compressed ones for gzip, and how many it has; -1 if that is
-// not known, as for standard input.
+// Progress returns how many bytes of the file were read, compressed ones for gzip, and how many it had when it was
+// opened; -1 if that is not known, as for standard input. It may be called while Next runs.
 func (r *Parser) Progress() (done, total int64) { return r.source.n.Load(), r.total }
 
 // Close closes the file. Calling it again does nothing.
@@ -297,8 +300,8 @@ func (r *Parser) Close() error {
 	return err
 }
 
-// explainEnd returns err with a hint for users: that a file was cut off in the middle of compressed data, or which file
-// has the wrong encoding.
+// explainEnd returns err with a hint for users that compressed data were cut off in the middle. In an error of the
+// encoding it sets which file has the wrong one. Other errors are returned as they are.
 func (r *Parser) explainEnd(err error) error {
 	var encoding *plaintext.Error
 	switch {

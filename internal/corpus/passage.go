@@ -90,8 +90,8 @@ func (p *Passage) Check() error {
 	return p.CheckStored()
 }
 
-// CheckStored returns a *FieldError for the first reason why p cannot be in an index; nil if there is none. It accepts
-// some ids that CheckID refuses for new passages.
+// CheckStored returns a *FieldError for the first reason why p cannot be in an index, such as a field beyond its
+// bound or without words; nil if there is none. It accepts some ids that CheckID refuses for new passages.
 func (p *Passage) CheckStored() error {
 	if err := checkID(p.ID); err != nil {
 		return err
@@ -157,8 +157,8 @@ func notUTF8(field, text string) error {
 	}
 }
 
-// checkMetadata returns a *FieldError if metadata are too large, have an empty key, or a value that is not a string, a
-// finite number, true or false.
+// checkMetadata returns a *FieldError if metadata are too large, have an empty key, or a value that is not a
+// string, a finite number, true or false. Of several faults it returns any. nil is allowed.
 func checkMetadata(metadata map[string]any) error {
 	if len(metadata) > MaxMetadataKeys {
 		return &FieldError{

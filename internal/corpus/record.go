@@ -11,9 +11,9 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// AppendBinary appends the record of p to b: id, title, text, tags, and the metadata as JSON, each after its length.
-// Equal passages have equal records. p should have passed Check; the error is that the metadata cannot be written as
-// JSON.
+// AppendBinary appends the record of p to b and returns the result: id, title, text, tags, and the metadata as
+// JSON, each after its length. Equal passages have equal records. p should have passed Check; the error, a
+// *FieldError, is that the metadata cannot be written as JSON.
 func (p *Passage) AppendBinary(b []byte) ([]byte, error) {
 	for _, s := range []string{p.ID, p.Title, p.Text} {
 		b = binary.AppendUvarint(b, uint64(len(s)))
@@ -35,13 +35,15 @@ func (p *Passage) AppendBinary(b []byte) ([]byte, error) {
 	return append(b, metadata...), nil
 }
 
-// recordID returns the id in a record's body, without decoding the rest.
+// recordID returns the id in a record's body, a part of body, without decoding the rest. The error is errRecord if
+// the body is damaged there.
 func recordID(body []byte) ([]byte, error) {
 	id, _, err := cutField(body)
 	return id, err
 }
 
-// recordTexts returns the title and the text in a record's body, without decoding the rest.
+// recordTexts returns the title and the text in a record's body, parts of body, without decoding the rest. The
+// error is errRecord if the body is damaged up to there.
 func recordTexts(body []byte) (title, text []byte, err error) {
 	_, body, err = cutField(body) // id
 	if err == nil {
@@ -53,7 +55,8 @@ func recordTexts(body []byte) (title, text []byte, err error) {
 	return title, text, err
 }
 
-// recordTags returns the tags in a record's body, without decoding the rest.
+// recordTags returns the tags in a record's body without decoding the rest; nil if it has none. The error is
+// errRecord if the body is damaged up to there.
 func recordTags(body []byte) (tags []string, err error) {
 	for range 3 { // id, title, text
 		_, body, err = cutField(body)
@@ -65,7 +68,8 @@ func recordTags(body []byte) (tags []string, err error) {
 	return tags, err
 }
 
-// recordMetadata returns the metadata in a record's body as JSON, without decoding the rest; empty if there are none.
+// recordMetadata returns the metadata in a record's body as JSON, a part of body, without decoding the rest; empty
+// if there are none. The error is errRecord if the body is damaged up to there.
 func recordMetadata(body []byte) (metadata []byte, err error) {
 	for range 3 { // id, title, text
 		_, body, err = cutField(body)
@@ -120,7 +124,8 @@ func decodeRecord(body []byte) (Passage, error) {
 
 var errRecord = errors.New("its lengths contradict each other")
 
-// cutField returns the first field of body, which its length precedes, and the rest; errRecord if body is too short.
+// cutField returns the first field of body, before which its length stands, and the rest, both parts of body;
+// errRecord if body is too short.
 func cutField(body []byte) (field, rest []byte, err error) {
 	n, used := binary.Uvarint(body)
 	if used <= 0 || n > uint64(len(body)-used) {
@@ -129,8 +134,8 @@ func cutField(body []byte) (field, rest []byte, err error) {
 	return body[used : used+int(n)], body[used+int(n):], nil
 }
 
-// cutTags returns the tags at the beginning of body, which their number precedes, and the rest; errRecord if body is
-// too short.
+// cutTags returns the tags at the beginning of body, before which their number stands, and the rest; nil if there
+// are none. It returns errRecord if body is too short or there are more than MaxTags.
 func cutTags(body []byte) (tags []string, rest []byte, err error) {
 	n, used := binary.Uvarint(body)
 	if used <= 0 || n > MaxTags {

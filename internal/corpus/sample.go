@@ -20,9 +20,9 @@ type SampledPassage struct {
 	Ordinal rank.Ordinal
 }
 
-// Sample returns the n passages with the lowest sample keys (SampleKey) among those for which skip returns false; all
-// of them if there are fewer. It reads only as much of the id table as it needs. The error says that the table is
-// damaged.
+// Sample returns the n passages with the lowest sample keys (SampleKey) among those for which skip, which must not
+// be nil, returns false, in the order of their keys; all of them if there are fewer. It reads only as much of the
+// id table as it needs. The error says that the table is damaged.
 func (s *Store) Sample(n int, skip func(rank.Ordinal) bool) ([]SampledPassage, error) {
 	var out []SampledPassage
 	for page := 0; page < int(s.header.pages); page++ {

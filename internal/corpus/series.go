@@ -24,8 +24,9 @@ type Series struct {
 	place   Place
 }
 
-// OpenSeries opens all inputs, so that a wrong name or an unknown format shows before anything is read, and returns a
-// reader of their passages one input after the other. At most one input may be standard input ("-"), and one is needed.
+// OpenSeries opens all inputs, so that a wrong name or an unknown format shows before anything is read, and returns
+// a reader of their passages one input after the other. Close closes them, also those given as Input.Source. At
+// most one input may be standard input ("-"), and one input is needed. After an error all are closed.
 func OpenSeries(inputs []Input) (*Series, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("nothing to read: name at least one file, or - for standard input")
@@ -52,7 +53,8 @@ func OpenSeries(inputs []Input) (*Series, error) {
 	return s, nil
 }
 
-// Next returns the next passage of the inputs, and io.EOF after the last one. Its errors are those of Parser.Next.
+// Next returns the next passage of the inputs, and io.EOF after the last one. It closes each input at its end. Its
+// errors are those of Parser.Next, or of closing an input.
 func (s *Series) Next() (Passage, error) {
 	for {
 		at := int(s.at.Load())
@@ -72,7 +74,7 @@ func (s *Series) Next() (Passage, error) {
 	}
 }
 
-// Place returns the file and line on which the record of the last Next begins.
+// Place returns the file and line on which the record of the last Next begins; the zero Place before.
 func (s *Series) Place() Place { return s.place }
 
 // Progress returns how many bytes of the inputs were read, and how many they have; -1 if that is unknown for one of

@@ -19,8 +19,8 @@ type Store struct {
 	header storeHeader
 }
 
-// OpenStore maps the passage store at path. It checks the header and the fences of the id table (4 bytes for 511
-// passages). Records are checked when they are read, and all of them by Verify. Close unmaps it.
+// OpenStore maps the passage store at path. It fails if the header or the fences of the id table (4 bytes for 511
+// passages) are damaged. Records are checked when they are read, and all of them by Verify. Close unmaps it.
 func OpenStore(d disk.Disk, path string) (*Store, error) {
 	file, err := d.Map(path)
 	if err != nil {
@@ -172,7 +172,8 @@ func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return 0, false, nil
 }
 
-// checkedBody returns the body of a record after comparing its checksum. The bytes belong to the mapping.
+// checkedBody returns the body of a record after comparing its checksum. It fails if there is no such ordinal or
+// the record is damaged. The bytes belong to the mapping.
 func (s *Store) checkedBody(ordinal rank.Ordinal) ([]byte, error) {
 	record, err := s.recordAt(ordinal)
 	if err != nil {
@@ -185,8 +186,8 @@ func (s *Store) checkedBody(ordinal rank.Ordinal) ([]byte, error) {
 	return body, nil
 }
 
-// recordAt returns a record, head and body, without comparing its checksum. It fails if there is no such ordinal or the
-// record does not lie inside the file.
+// recordAt returns a record, head and body, without comparing its checksum. It fails if there is no such ordinal or
+// the record does not lie inside the file. The bytes belong to the mapping.
 func (s *Store) recordAt(ordinal rank.Ordinal) ([]byte, error) {
 	if uint64(ordinal) >= s.header.count {
 		return nil, fmt.Errorf("passage store %s: there is no passage number %d among %d", s.path, ordinal, s.header.count)
@@ -216,8 +217,9 @@ func (s *Store) damagedError(ordinal rank.Ordinal) error {
 	return fmt.Errorf("passage store %s: the checksum of passage number %d is wrong: the file is damaged", s.path, ordinal)
 }
 
-// checkedPage returns the entries of page number of the section that begins at byte section, after comparing the page's
-// checksum. name is the section's in the error.
+// checkedPage returns the entries of a page, by its number from 0, of the section that begins at byte section; it
+// fails if the page's checksum is wrong. The section must have the page. name is the section's in the error. The
+// bytes belong to the mapping.
 func (s *Store) checkedPage(name string, section uint64, number int) ([]byte, error) {
 	start := section + uint64(number)*pageBytes
 	page := s.file.Data[start : start+pageBytes]

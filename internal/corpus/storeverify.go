@@ -39,11 +39,8 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 		// Ascending ids are distinct, so no two ordinals share a record.
 		if p.ID <= previous {
 			return fmt.Errorf(
-				"passage store %s: passage number %d has the id %s, which does not follow %s",
-				s.path,
-				ordinal,
-				wording.Quote(p.ID),
-				wording.Quote(previous),
+				"passage store %s: passage number %d has the id %s, which does not follow %s", s.path, ordinal,
+				wording.Quote(p.ID), wording.Quote(previous),
 			)
 		}
 		previous = p.ID
@@ -53,10 +50,8 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 		}
 		if !ok || found != ordinal {
 			return fmt.Errorf(
-				"passage store %s: passage number %d has the id %s, which the id table does not lead to",
-				s.path,
-				ordinal,
-				wording.Quote(p.ID),
+				"passage store %s: passage number %d has the id %s, which the id table does not lead to", s.path,
+				ordinal, wording.Quote(p.ID),
 			)
 		}
 	}
@@ -91,8 +86,7 @@ func (s *Store) verifyTable() error {
 			if i == 0 && binary.LittleEndian.Uint32(s.fenceBytes()[4*number:]) != uint32(entry>>32) {
 				return fmt.Errorf(
 					"passage store %s: page %d of its id table does not begin with the key that the fences give",
-					s.path,
-					number,
+					s.path, number,
 				)
 			}
 			previous = entry

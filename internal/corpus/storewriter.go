@@ -107,8 +107,9 @@ func (w *StoreWriter) Append(p Passage) error {
 	return nil
 }
 
-// findID returns the number of the passage with this id among those written; false if there is none. It reads records
-// back whose ids have the same key, which is rare except for real duplicates.
+// findID returns the number, from 0, of the passage with this id among those written; false if there is none. key
+// is that of the id. It writes out the buffer and reads records back whose ids have the same key, which is rare
+// except for real duplicates. The error is that of the file.
 func (w *StoreWriter) findID(key uint32, id string) (int, bool, error) {
 	for n := range w.ids.candidates(key, w.keys) {
 		if err := w.out.Flush(); err != nil {
@@ -131,8 +132,8 @@ func (w *StoreWriter) findID(key uint32, id string) (int, bool, error) {
 	return 0, false, nil
 }
 
-// Close completes the store, syncs it to the disk and closes the file. It fails if an earlier Append failed, or after
-// Close or Abort.
+// Close completes the store, syncs it to the disk and closes the file. It fails if an earlier Append failed, or
+// after Close or Abort. After an error the file stays, and cannot be opened as a store.
 func (w *StoreWriter) Close() error {
 	if w.file == nil {
 		return errors.New("the store is closed already")
@@ -149,7 +150,7 @@ func (w *StoreWriter) Close() error {
 	return nil
 }
 
-// Abort closes and removes the unfinished file. It does nothing after Close.
+// Abort closes and removes the unfinished file. It does nothing after Close, whether that failed or not.
 func (w *StoreWriter) Abort() {
 	if w.file != nil {
 		_ = w.file.Close()

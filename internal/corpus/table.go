@@ -50,7 +50,8 @@ func newTable(lines *lineReader, format Format, comma byte, want Columns) *table
 }
 
 // nextPassage returns the next passage, unchecked and without the prefix of ids, and the line on which it begins;
-// io.EOF after the last one. It skips blank lines and repeated headers.
+// io.EOF after the last one. It skips blank lines and repeated headers. A row that cannot be read is a *FieldError
+// and is skipped.
 func (t *table) nextPassage() (p Passage, line int, err error) {
 	if !t.ready {
 		line, err = t.readHeader()
@@ -120,8 +121,8 @@ func (t *table) readHeader() (line int, err error) {
 	return first.number, err
 }
 
-// cutHeader reports whether a line ends in a byte order mark and the header: a file was appended to one without an end
-// of line. It then takes these off the line.
+// cutHeader reports whether a line, the next one, ends in a byte order mark and the header: a file was appended to
+// one without an end of line. It then takes these off the line.
 func (t *table) cutHeader(row peekedLine) bool {
 	if t.first == "" {
 		return false
@@ -228,8 +229,8 @@ type lookahead struct {
 	head int // of kept, the next line
 }
 
-// peekAt returns the line i lines after the next one, without taking it. Beyond the last line it returns a line whose
-// err is io.EOF.
+// peekAt returns the line i lines after the next one, without taking it; its text is a copy. Beyond the last line
+// it returns a line whose err is io.EOF. A line that cannot be read has another err.
 func (l *lookahead) peekAt(i int) peekedLine {
 	for len(l.kept) <= l.head+i {
 		if n := len(l.kept); n > l.head && errors.Is(l.kept[n-1].err, io.EOF) {

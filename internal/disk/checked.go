@@ -17,9 +17,10 @@ type ChecksummedFile struct {
 	chunks     *Chunks
 }
 
-// OpenChecked maps a checked file. bodyOf returns where the body ends, by all bytes of the file, of which there are at
-// least header; the checksums of the body's chunks of 1<<shift bytes follow it. what names the kind of file in errors.
-// It fails if the file is too short for its checksums, and reads none of the chunks.
+// OpenChecked maps a checked file; Close unmaps it. The body begins after `header` bytes. bodyOf returns where it
+// ends, given all bytes of the file, at least `header`; the checksums of the body's chunks of 1<<shift bytes follow
+// it. what names the kind of file in errors. It fails if the file is too short or bodyOf does, and reads none of
+// the chunks.
 func OpenChecked(
 	d Disk,
 	what, path string,
@@ -69,8 +70,9 @@ func (c *ChecksummedFile) Close() error {
 	return c.mapping.Close()
 }
 
-// Bytes returns the bytes from one offset of the file to another, within the body, after verifying their checksums. It
-// fails if the file is damaged there, or the offsets are outside of the body.
+// Bytes returns the bytes from one offset of the file to another, within the body, after verifying their checksums.
+// They are the file's own, must not be changed, and are valid until Close. It fails if the file is damaged there,
+// or the offsets are outside of the body.
 func (c *ChecksummedFile) Bytes(from, to uint64) ([]byte, error) {
 	if from > to || from < c.from || to > c.to {
 		return nil, c.Damaged("bytes %d to %d are to be read of %d", from, to, c.to)
@@ -89,5 +91,5 @@ func (c *ChecksummedFile) Damaged(format string, args ...any) error {
 		c.what, c.path, fmt.Sprintf(format, args...))
 }
 
-// Equal reports whether two files have the same bytes.
+// Equal reports whether two open files have the same bytes. It reads both and verifies no checksum.
 func (c *ChecksummedFile) Equal(d *ChecksummedFile) bool { return bytes.Equal(c.data, d.data) }

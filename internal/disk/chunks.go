@@ -17,8 +17,8 @@ type Chunks struct {
 	verified   []atomic.Uint32 // a bit for each chunk whose checksum was right
 }
 
-// NewChunks returns the chunks of data whose checksums, xxh3 with 64 bits
-// little-endian for each chunk of 1<<shift bytes, are in sums.
+// NewChunks returns the chunks of data whose checksums, xxh3 with 64 bits little-endian for each chunk of 1<<shift
+// bytes, are in sums, which must have one for each chunk. It copies neither and verifies nothing.
 func NewChunks(data, sums []byte, shift uint) *Chunks {
 	return &Chunks{data: data, sums: sums, shift: shift, verified: make([]atomic.Uint32, (len(sums)/8+31)/32)}
 }
@@ -88,7 +88,8 @@ func (s *ChunkSums) close() {
 	s.filled = 0
 }
 
-// Sums returns the checksums of all that was written; the last chunk may be short. Write nothing after it.
+// Sums returns the checksums of all that was written, 8 bytes each; the last chunk may be short. Write nothing
+// after it.
 func (s *ChunkSums) Sums() []byte {
 	if s.filled > 0 {
 		s.close()

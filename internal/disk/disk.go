@@ -120,7 +120,7 @@ func (OS) SyncFile(path string) error { return syncPath(path) }
 // SyncDir makes the names in a folder durable, as after Create or Rename.
 func (OS) SyncDir(path string) error { return syncPath(path) }
 
-// Rename renames a file or folder, replacing a file that has the name.
+// Rename renames a file or folder, replacing a file that has the name. The new name is durable after SyncDir.
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 
 // Link gives a file another name.
@@ -132,8 +132,8 @@ func (OS) Remove(path string) error { return os.Remove(path) }
 // RemoveAll removes a file, or a folder with everything in it. It does nothing if there is none.
 func (OS) RemoveAll(path string) error { return os.RemoveAll(path) }
 
-// syncPath syncs a file or folder to the disk. Its descriptor need not be the one that wrote: what is synced is the
-// file.
+// syncPath syncs a file or folder to the disk and waits for that. Its descriptor need not be the one that wrote:
+// what is synced is the file.
 func syncPath(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	afterOne      = 10 * time.Millisecond // at most, before it is made again
 )
 
-// Uninterrupted repeats a call while it is interrupted (EINTR), and returns its error: EINTR after so many
-// interruptions that the call would never succeed.
+// Uninterrupted repeats a call while it is interrupted (EINTR), with short pauses, and returns its error: EINTR
+// after 100 interruptions, as the call would never succeed.
 func Uninterrupted(call func() error) (err error) {
 	for i := range interruptions {
 		err = call()

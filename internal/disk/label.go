@@ -8,13 +8,14 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Label returns text with a line before it that people can read: kind, format, and the checksum of the text.
+// Label returns a copy of text with a line before it that people can read: kind, format, and the checksum of the
+// text. kind must be one word.
 func Label(kind string, format int, text []byte) []byte {
 	return append(fmt.Appendf(nil, "conclave %s %d xxh3 %s\n", kind, format, Sum(text)), text...)
 }
 
-// Unlabel returns the text after the line that Label added. It fails if the kind or the checksum is another one, and
-// with a *FormatError for another format.
+// Unlabel returns the text after the line that Label added, as a part of data. It fails if the kind or the checksum
+// is another one, and with a *FormatError for another format.
 func Unlabel(kind string, format int, data []byte) ([]byte, error) {
 	line, text, _ := bytes.Cut(data, []byte("\n"))
 	var found int

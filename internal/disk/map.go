@@ -16,7 +16,8 @@ type Mapping struct {
 	mapped []byte
 }
 
-// Map maps a file into memory. The Mapping of an empty file has no bytes.
+// Map maps a file into memory; Close unmaps it. The Mapping of an empty file has no bytes. It fails for what is not
+// a regular file.
 func (OS) Map(path string) (*Mapping, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -43,7 +44,7 @@ func (OS) Map(path string) (*Mapping, error) {
 	return &Mapping{Data: data, mapped: data}, nil
 }
 
-// Close unmaps the file. Data must not be read afterwards.
+// Close unmaps the file; further calls do nothing. Data must not be read afterwards.
 func (m *Mapping) Close() error {
 	if m.mapped == nil {
 		return nil

@@ -77,7 +77,8 @@ func OpenRegularIn(files fs.FS, name string) (fs.File, error) {
 	return files.Open(name)
 }
 
-// readBounded returns the content of an open file, and closes it. It fails as ReadRegular does.
+// readBounded returns the content of an open file from where it stands; the caller closes the file. It fails as
+// ReadRegular does.
 func readBounded(path string, file fs.File, most int64) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {

@@ -22,8 +22,8 @@ func Unfinished(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.Contains(name, unfinished)
 }
 
-// Replace begins a file that will replace the one at path, which stays until Commit. The caller has to call Commit or
-// Abort.
+// Replace begins a file in the folder of path that will replace the one at path, which stays until Commit and need
+// not exist. The caller has to call Commit or Abort.
 func Replace(d Disk, path string) (*Replacement, error) {
 	file, err := d.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+unfinished+"*")
 	if err != nil {
@@ -32,8 +32,9 @@ func Replace(d Disk, path string) (*Replacement, error) {
 	return &Replacement{File: file, disk: d, path: path}, nil
 }
 
-// Commit syncs the file, renames it to its path and syncs the folder: when it returns nil, the file survives a power
-// cut under its name.
+// Commit syncs the file, renames it to its path and syncs the folder: when it returns nil, the file survives a
+// power cut under its name. If the renaming or a step before it fails, the file is removed and the one at path
+// stays. An error of syncing the folder leaves the new file at path, but it may not survive.
 func (r *Replacement) Commit() error {
 	err := r.Sync()
 	if closed := r.Close(); err == nil {
@@ -60,8 +61,8 @@ func (r *Replacement) Abort() {
 	_ = r.disk.Remove(r.Name()) // else it stays as a file that nobody reads
 }
 
-// ReplaceFile writes a file with write and commits it; if write fails, nothing is changed. A reader of path sees the
-// old content or the new one, never a part.
+// ReplaceFile writes a file with write and commits it; if write fails, nothing is changed. A reader of path sees
+// the old content or the new one, never a part. When it returns nil, the file survives a power cut.
 func ReplaceFile(d Disk, path string, write func(file *Replacement) error) error {
 	file, err := Replace(d, path)
 	if err != nil {

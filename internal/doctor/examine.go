@@ -45,7 +45,8 @@ type Finding struct {
 }
 
 // Examine examines everything that serving a configuration needs, and returns a Finding for each thing, in a fixed
-// order. A failure does not stop it. It fetches nothing.
+// order. It opens the runtime, each bundle and the collection as a server would, and asks configured servers of
+// generators. A failure does not stop it. It fetches nothing.
 func Examine(ctx context.Context, config configs.Config, cache provision.Cache) []Finding {
 	out := []Finding{
 		{
@@ -87,8 +88,8 @@ func failedFinding(what string, err error) Finding {
 	return Finding{What: what, Status: StatusFails, Detail: line, Err: err}
 }
 
-// examineInstallation returns how the program was installed, and which parts of the installation are missing and will
-// be fetched.
+// examineInstallation returns a note with the parts of the installation that are missing and will be fetched; if
+// none are, how the program was installed.
 func examineInstallation(cache provision.Cache) Finding {
 	f := Finding{What: "installation", Status: StatusOK}
 	switch cache.Installed.Kind {
@@ -176,15 +177,8 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 	m := capacity.MostMemory(config, requests, sizes)
 	f.Detail = fmt.Sprintf(
 		"%s at most, of the machine's %s, beside the collection's mapped files and the models: bodies, answers and readers of files %s (limits.memory), searches %s (limits.concurrency), writing %s, %d experts %s",
-		mebibytes(
-			m.Total(),
-		),
-		mebibytes(machine),
-		mebibytes(m.Requests+m.Readers),
-		mebibytes(m.Work),
-		mebibytes(m.Writing),
-		len(sizes),
-		mebibytes(m.Encoders),
+		mebibytes(m.Total()), mebibytes(machine), mebibytes(m.Requests+m.Readers), mebibytes(m.Work),
+		mebibytes(m.Writing), len(sizes), mebibytes(m.Encoders),
 	)
 	if m.Total() > machine {
 		f.Status = StatusNote
@@ -248,13 +242,8 @@ func examineGenerator(name string, g *models.Generator, allowed, machine int64) 
 		Status: StatusOK,
 		Detail: fmt.Sprintf(
 			"an answer from %d passages of %d tokens takes %s of memory beside the model, and from %d, the most, %s; %s are allowed (limits.memory), and the machine has %s",
-			learned.UsuallyFused,
-			g.PassageTokens,
-			mebibytes(usual),
-			search.MostRead,
-			mebibytes(most),
-			mebibytes(allowed),
-			mebibytes(machine),
+			learned.UsuallyFused, g.PassageTokens, mebibytes(usual), search.MostRead, mebibytes(most),
+			mebibytes(allowed), mebibytes(machine),
 		),
 	}
 	if usual > allowed {
@@ -282,10 +271,7 @@ func examineFiles(config configs.Config) Finding {
 		f.Status = StatusNote
 		f.Detail = fmt.Sprintf(
 			"%d allowed; server.connections is %d, which could leave fewer than %d files to the collection: at most %d fit",
-			files,
-			set,
-			capacity.StoreFiles,
-			most,
+			files, set, capacity.StoreFiles, most,
 		)
 	case set > 0:
 		f.Detail = fmt.Sprintf("%d allowed; server.connections is %d", files, set)
@@ -293,9 +279,7 @@ func examineFiles(config configs.Config) Finding {
 		return failedFinding(f.What, fmt.Errorf("%d allowed, which is too few to serve with", files))
 	default:
 		f.Detail = fmt.Sprintf(
-			"%d allowed; a server takes %d connections, others wait, and the rest is the collection's",
-			files,
-			most,
+			"%d allowed; a server takes %d connections, others wait, and the rest is the collection's", files, most,
 		)
 		if files < 2*capacity.StoreFiles {
 			f.Status = StatusNote
@@ -304,7 +288,8 @@ func examineFiles(config configs.Config) Finding {
 	return f
 }
 
-// examineDisk returns how much space is free where the cache is.
+// examineDisk returns how much space is free where the cache is, with a note if that is below 1 GiB or the folder
+// is not there.
 func examineDisk(cache provision.Cache) Finding {
 	free, known := disk.OS{}.Free(cache.Root)
 	f := Finding{
@@ -322,7 +307,8 @@ func examineDisk(cache provision.Cache) Finding {
 	return f
 }
 
-// wantedExperts returns the names of the bundles of the configured experts and of those of the collection, each once.
+// wantedExperts returns the names of the bundles of the configured experts and then of those of the collection,
+// each once. A collection that cannot be read has none.
 func wantedExperts(ctx context.Context, config configs.Config) (names []string) {
 	for _, x := range config.Experts {
 		names = append(names, x.Name)

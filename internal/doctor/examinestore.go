@@ -20,7 +20,8 @@ import (
 )
 
 // examineStore opens the configured collection, compares its vectors with the bundles and its recall with the least
-// allowed, and asks for its condition. calibrated reports whether it has a calibration.
+// allowed, asks for its condition, and closes it. A collection that is not there yet is a note. calibrated is true
+// if it has a calibration that can be read.
 func examineStore(
 	ctx context.Context,
 	config configs.Config,

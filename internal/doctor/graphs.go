@@ -13,8 +13,8 @@ import (
 	"example.org/conclave/shipped"
 )
 
-// examineRuntime opens the runtime and returns it with the findings about it and about CUDA. The runtime is nil if it
-// cannot be opened.
+// examineRuntime opens the runtime and returns it with the findings about it and about CUDA. The runtime, which the
+// caller closes, is nil if it cannot be opened.
 func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, []Finding) {
 	const what = "ONNX Runtime"
 	library, err := experts.RuntimeLibrary(config, cache)
@@ -91,11 +91,8 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 		What:   what,
 		Status: StatusOK,
 		Detail: fmt.Sprintf(
-			"%s, %d files, %s, fingerprint %.12s",
-			bundle.Manifest.KindInWords(),
-			len(bundle.Manifest.Files),
-			bundle.Manifest.Precision,
-			bundle.Fingerprint(models.Passage),
+			"%s, %d files, %s, fingerprint %.12s", bundle.Manifest.KindInWords(), len(bundle.Manifest.Files),
+			bundle.Manifest.Precision, bundle.Fingerprint(models.Passage),
 		),
 	}
 	if ort == nil {
@@ -130,7 +127,8 @@ type modelPlacement struct {
 	fallback error  // why not with CUDA
 }
 
-// tryBundle opens a bundle of any kind, closes it again, and returns where it ran.
+// tryBundle opens a bundle of any kind, closes it again, and returns where it ran. The error says why it does not
+// open.
 func tryBundle(ort *encoder.Runtime, o encoder.Opening) (modelPlacement, error) {
 	m := &o.Bundle.Manifest
 	var opened interface {

@@ -26,8 +26,9 @@ type endpoint struct {
 	config configs.Generator
 }
 
-// newEndpoint returns the model at a configured generator's endpoint, without asking it for anything. unsupported ==
-// "drop" leaves out sentences that the passages do not support. It fails if the key or the address is invalid.
+// newEndpoint returns the model at a configured generator's endpoint, without asking it for anything. It reads the
+// key from its file. unsupported == "drop" leaves out sentences that the passages do not support. It fails if the
+// key or the address is invalid.
 func newEndpoint(g configs.Generator, unsupported string) (*endpoint, error) {
 	key, err := keyOf(g)
 	if err != nil {
@@ -68,7 +69,9 @@ func keyOf(g configs.Generator) (string, error) {
 func (e *endpoint) Close() error { return nil }
 
 // Generate implements learned.Generator: it lets the model behind an HTTP interface write an answer of at most
-// w.MaxTokens tokens. It fails if the model does not answer in time.
+// w.MaxTokens tokens. It calls w.Each with the text and w.Sentence with each sentence as they come. An answer that
+// ends early is returned with Cut set and no error. It fails if nothing was written in time or the request failed
+// before, or if ctx is cancelled.
 func (e *endpoint) Generate(ctx context.Context, w learned.WriteRequest) (learned.Generation, error) {
 	asking := generators.Asking{Question: w.Question, Before: w.Before, MaxTokens: w.MaxTokens, Form: w.Form}
 	for i := range w.Passages {
@@ -188,8 +191,8 @@ func CheckGenerators(ctx context.Context, config configs.Config) (out []Generato
 	return out
 }
 
-// WarnOfGenerators logs a warning for each configured endpoint that does not have its model (CheckGenerators).
-// Questions are answered with passages all the same.
+// WarnOfGenerators asks each configured endpoint, one after the other, and logs a warning for each that does not
+// have its model (CheckGenerators); none once ctx has ended. Questions are answered with passages all the same.
 func WarnOfGenerators(ctx context.Context, config configs.Config, log *slog.Logger) {
 	for _, check := range CheckGenerators(ctx, config) {
 		if check.Err != nil && ctx.Err() == nil {

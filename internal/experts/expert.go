@@ -47,7 +47,8 @@ func (e *Expert) Owner() string {
 }
 
 // PassageWords returns, for each token that the encoder reads of a passage, which word of it the token belongs to.
-// There are no words if the bundle's template hides their places (encoder.Encoder.Places).
+// There are no words if the bundle's template hides their places (encoder.Encoder.Places). The error is that of the
+// tokenizer.
 func (e *Expert) PassageWords(p corpus.Passage) ([]learned.Word, error) {
 	places, err := e.Encoder.Places(encoder.Text{Title: p.Title, Text: p.Text})
 	words := make([]learned.Word, len(places))
@@ -74,9 +75,10 @@ func (e *Expert) Reads(p corpus.Passage) (cut, unread bool) {
 // interaction has of one.
 const mostWindowTokens = 4096
 
-// Windows implements store.WindowReader. It returns the windows of a passage that is longer than the encoder reads:
-// whole sentences, at most half as many tokens as the encoder reads. It returns nil if the passage fits, or the expert
-// cannot have windows. cut reports that text is left behind the windows.
+// Windows implements store.WindowReader. It returns the windows of a passage that is longer than the encoder reads,
+// in order: whole sentences, at most half as many tokens as the encoder reads. It returns nil if the passage fits,
+// the title leaves no room, or the expert cannot have windows. cut reports that text after the windows is read in
+// none.
 func (e *Expert) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
 	if e.Granularity != nil || e.Sparse() || e.head != nil {
 		return nil, false

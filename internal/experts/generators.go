@@ -34,7 +34,9 @@ func (x *Set) openGenerator(name string, opening encoder.Opening) (openedReader,
 	return &generator{g, name, opening.Bundle, memory}, nil
 }
 
-// Generate implements learned.Generator: it lets the loaded model write an answer of at most w.MaxTokens tokens.
+// Generate implements learned.Generator: it lets the loaded model write an answer of at most w.MaxTokens tokens
+// from the passages. It calls w.Each with the text as it comes. It ignores w.Before and w.Form. The errors are
+// those of encoder.Generator.Answer.
 func (g *generator) Generate(ctx context.Context, w learned.WriteRequest) (learned.Generation, error) {
 	a := encoder.Asking{
 		Question: w.Question, Passages: encoderTexts(w.Passages),

@@ -95,8 +95,8 @@ func (e *Expert) granularityIn(all []*Expert) string {
 	return ""
 }
 
-// CloseUnused closes the model of an expert that is no longer in the set, unless an expert of the set uses the same
-// encoder.
+// CloseUnused closes the model of an expert that the caller has taken out of the set, unless an expert of the set
+// uses the same encoder or the pool shares it.
 func (x *Set) CloseUnused(removed *Expert) error {
 	uses := func(e *Expert) bool { return e.Encoder == removed.Encoder }
 	if removed.head == nil && slices.ContainsFunc(slices.Concat(x.Searched, x.Silent), uses) {

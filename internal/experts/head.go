@@ -19,8 +19,7 @@ type NoBaseError struct{ Name, Base string }
 func (e *NoBaseError) Error() string {
 	return fmt.Sprintf(
 		"%s needs expert %s, whose question vectors it changes and whose passage vectors it searches: that expert has to be in the collection and among those that are searched",
-		e.Name,
-		e.Base,
+		e.Name, e.Base,
 	)
 }
 
@@ -42,10 +41,7 @@ func (x *Set) openHead(name string, found encoder.Opening, among []*Expert) (*Ex
 	owner := all[at]
 	if owner.Dimension() != m.Dimension() {
 		return nil, fmt.Errorf(
-			"%s changes vectors of %d numbers, and those of %s have %d",
-			name,
-			m.Dimension(),
-			owner.name,
+			"%s changes vectors of %d numbers, and those of %s have %d", name, m.Dimension(), owner.name,
 			owner.Dimension(),
 		)
 	}
@@ -56,8 +52,8 @@ func (x *Set) openHead(name string, found encoder.Opening, among []*Expert) (*Ex
 	return &Expert{name: name, Bundle: b, Encoder: owner.Encoder, head: head, owner: owner}, nil
 }
 
-// IsBaseItself reports whether the bundle is the encoder with these weights itself, not one fine-tuned from it. weights
-// is the SHA-256 of its source.
+// IsBaseItself reports whether the bundle is the encoder with these weights itself, not one fine-tuned from it.
+// weights is the SHA-256 of the encoder's source, in hexadecimal.
 func IsBaseItself(b *models.Bundle, weights string) bool {
 	m := &b.Manifest
 	return m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == weights
@@ -74,8 +70,8 @@ func vectorOwners(stored []store.Expert) map[string]string {
 	return out
 }
 
-// missingOwners returns the stored experts that are not in names but have to be loaded for them: the owners of heads
-// among these.
+// missingOwners returns the stored experts that are not in names but have to be loaded for them: the owners of
+// heads among these, each once. A bundle that cannot be read has none. It fails if there is no cache folder.
 func missingOwners(config configs.Config, names []string, stored []store.Expert) (more []string, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {

@@ -70,8 +70,8 @@ func NewPool(config configs.Config, log *slog.Logger) (*Pool, error) {
 	return &Pool{config: config, cache: cache, log: log, shared: map[string]*pooledEncoder{}}, nil
 }
 
-// OpenSome loads the named experts as the function OpenSome does, but takes their encoders from the pool, which loads
-// those it lacks. The set's Close leaves the encoders open.
+// OpenSome loads the named experts as the function OpenSome does, but takes their encoders from the pool, which
+// loads those it lacks, or whose bundle has changed on disk. The set's Close leaves the encoders open.
 func (p *Pool) OpenSome(
 	config configs.Config,
 	log *slog.Logger,
@@ -218,7 +218,7 @@ func openOnce[T io.Closer](x *Set, of func(*pooledReaders) *openedOnce[T], open 
 	return opened, nil
 }
 
-// closeAll closes all of them and returns all errors.
+// closeAll closes all of them, also after an error, and returns all errors.
 func closeAll[T io.Closer](all []T) error {
 	var errs []error
 	for _, one := range all {

@@ -23,9 +23,9 @@ type openedReader interface {
 	Close() error
 }
 
-// OpenReaders loads the configured readers, and after them the configured generators. If no reader is configured it
-// takes the shipped one, provided that setup has made it and it can be used. It fails if a configured one cannot be
-// loaded.
+// OpenReaders loads the configured readers, and after them the configured generators, for Readers. If no reader is
+// configured it takes the shipped one, provided that it is installed and can be used, else it logs why. It fails if
+// a configured one cannot be loaded. A set with a pool takes those of the pool.
 func (x *Set) OpenReaders() (err error) {
 	x.readers, err = openOnce(x, func(b *pooledReaders) *openedOnce[openedReader] { return &b.readers }, x.openReaders)
 	return err
@@ -93,11 +93,12 @@ func (x *Set) openReader(name string) (openedReader, error) {
 	return &reader{r, name, found.Bundle}, nil
 }
 
-// Read implements learned.Reader: it returns a ReadResult for each passage, in their order.
+// Read implements learned.Reader: it returns a ReadResult for each passage, in their order. After an error the
+// results are incomplete.
 func (r *reader) Read(ctx context.Context, question string, passages []corpus.Passage) ([]learned.ReadResult, error) {
-	said, err := r.Reader.Read(ctx, question, encoderTexts(passages))
-	out := make([]learned.ReadResult, len(said))
-	for i, s := range said {
+	results, err := r.Reader.Read(ctx, question, encoderTexts(passages))
+	out := make([]learned.ReadResult, len(results))
+	for i, s := range results {
 		out[i] = learned.ReadResult{
 			Select: s.Select,
 			Starts: s.Starts,

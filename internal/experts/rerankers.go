@@ -72,7 +72,7 @@ func (x *Set) readerNamed(name string) *reader {
 }
 
 // openReranker returns the named reranker: one of the set's readers, or a bundle that it loads, of a reader or
-// reranker.
+// reranker. It logs if the model runs on the processor though a GPU was wanted.
 func (x *Set) openReranker(name string) (scorer, error) {
 	if r := x.readerNamed(name); r != nil {
 		return &readerAsReranker{reader: r, shared: true}, nil
@@ -98,30 +98,32 @@ func (x *Set) openReranker(name string) (scorer, error) {
 	return &reranker{r, name, found.Bundle}, nil
 }
 
-// Score implements learned.Reranker: it returns a Relevance for each passage, in their order.
+// Score implements learned.Reranker: it returns a Relevance for each passage, in their order. After an error there
+// are none or too few.
 func (r *reranker) Score(
 	ctx context.Context,
 	question string,
 	passages []corpus.Passage,
 ) (out []learned.Relevance, err error) {
-	said, err := r.Reranker.Score(ctx, question, encoderTexts(passages))
-	return relevances(said), err
+	results, err := r.Reranker.Score(ctx, question, encoderTexts(passages))
+	return relevances(results), err
 }
 
-// Score implements learned.Reranker: it returns the reader's Relevance for each passage, in their order.
+// Score implements learned.Reranker: it returns the reader's Relevance for each passage, in their order. After an
+// error there are none or too few.
 func (r *readerAsReranker) Score(
 	ctx context.Context,
 	question string,
 	passages []corpus.Passage,
 ) (out []learned.Relevance, err error) {
-	said, err := r.Reader.Score(ctx, question, encoderTexts(passages))
-	return relevances(said), err
+	results, err := r.Reader.Score(ctx, question, encoderTexts(passages))
+	return relevances(results), err
 }
 
-// relevances returns what a model said of passages, as the engine takes it.
-func relevances(said []encoder.Relevance) []learned.Relevance {
+// relevances converts what a model returned for passages to the engine's type, in the same order; nil for none.
+func relevances(results []encoder.Relevance) []learned.Relevance {
 	var out []learned.Relevance
-	for _, s := range said {
+	for _, s := range results {
 		out = append(out, learned.Relevance{Score: s.Score, Cut: s.Cut})
 	}
 	return out

@@ -43,8 +43,8 @@ func StrongestProvider(config configs.Config) string {
 	return out
 }
 
-// OpenRuntime loads the ONNX Runtime that the configuration asks for. If that may use CUDA, it first loads those of
-// CUDA's libraries that are in the cache, so that they need not be installed on the system.
+// OpenRuntime loads the ONNX Runtime that the configuration asks for; the caller closes it. If that may use CUDA,
+// it first loads those of CUDA's libraries that are in the cache, so that they need not be installed on the system.
 func OpenRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, error) {
 	library, err := RuntimeLibrary(config, cache)
 	if err != nil {
@@ -108,9 +108,7 @@ type UnlikeError struct {
 func (e *UnlikeError) Error() string {
 	return fmt.Sprintf(
 		"%s in full precision gives vectors at a cosine of %.4f to those in 8 bits, which have to be at %g or above to be searched together",
-		e.Name,
-		e.Cosine,
-		models.LeastAlike,
+		e.Name, e.Cosine, models.LeastAlike,
 	)
 }
 

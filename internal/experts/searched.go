@@ -58,14 +58,15 @@ func (e *Expert) SearchedAmong(all []*Expert) learned.Expert {
 // embedder is an expert whose EncodePassages returns vectors as the encoder makes them, not scaled as they are stored.
 type embedder struct{ *Expert }
 
-// EncodePassages encodes passages through the bundle's template.
+// EncodePassages encodes passages through the bundle's template, and returns a vector for each in their order.
 func (e embedder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors, _, err := e.readPassages(ctx, passages)
 	return vectors, err
 }
 
 // InWindows returns an encoder of passages for a store that has vectors of the windows of long passages
-// (store.WindowReader): its Reads calls a passage cut only if it has text behind its windows.
+// (store.WindowReader): its Reads calls a passage cut only if it has text after its windows. Encoders that are not
+// from SearchedAmong are returned as they are.
 func InWindows(of learned.PassageEncoder) learned.PassageEncoder {
 	if e, ok := of.(embedder); ok {
 		return windowedEmbedder{e}

@@ -37,8 +37,8 @@ type Set struct {
 	stored    []store.Expert    // of the collection
 }
 
-// Only returns a copy of the set whose Searched are the experts for which some returns true. The copy shares the loaded
-// models with x and must not be closed.
+// Only returns a copy of the set whose Searched are the experts for which `some` returns true; it has no Silent
+// ones. The copy shares the loaded models with x and must not be closed.
 func (x *Set) Only(some func(*Expert) bool) *Set {
 	out := *x
 	out.Searched = slices.DeleteFunc(slices.Clone(x.Searched), func(e *Expert) bool { return !some(e) })
@@ -75,8 +75,8 @@ func Open(config configs.Config, log *slog.Logger, names []string) (*Set, error)
 	return OpenNamed(config, log, names, nil)
 }
 
-// OpenNamed loads the named experts for a collection that has vectors of the experts in stored. It fails, with nothing
-// left loaded, if one of them cannot be loaded.
+// OpenNamed loads the named experts, in Searched, for a collection that has vectors of the experts in stored. It
+// fails, with nothing left loaded, if one of them cannot be loaded. Close releases them.
 func OpenNamed(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Set, error) {
 	x, failed, err := OpenSome(config, log, names, stored)
 	if err != nil {
@@ -189,8 +189,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 		}
 		if e.Granularity != nil && e.Late() {
 			failed[e.name] = fmt.Errorf(
-				"expert %s: %s is late interaction, which has a vector for each token and no granularities",
-				e.name,
+				"expert %s: %s is late interaction, which has a vector for each token and no granularities", e.name,
 				e.bundle,
 			)
 			continue
@@ -228,8 +227,9 @@ func (x *Set) openEncoders(names []string, found []encoder.Opening) ([]*encoder.
 	return openChecked(x.runtime, found)
 }
 
-// openChecked opens encoders and returns an encoder or an error for each. An encoder that stands in for another one,
-// and gives other vectors than that, is closed again and reported as an error.
+// openChecked opens encoders and returns, in the order of found, an encoder or an error for each; the other is nil.
+// An encoder that stands in for another one, and gives other vectors than that, is closed again and reported as an
+// error.
 func openChecked(r *encoder.Runtime, found []encoder.Opening) ([]*encoder.Encoder, []error) {
 	encoders, errs := r.OpenAll(found)
 	for i, e := range encoders {
@@ -252,8 +252,8 @@ func (x *Set) ofBundle(bundle string) *Expert {
 	return nil
 }
 
-// SharedPasses returns the pairs of a late interaction expert and a dense one whose vectors one run of the late
-// expert's encoder gives.
+// SharedPasses returns the pairs of a late interaction expert and a dense one, with vectors of their own, whose
+// vectors one run of the late expert's encoder gives.
 func SharedPasses(all []*Expert) (out []store.SharedPass) {
 	all = WithVectors(all)
 	for _, late := range all {
@@ -272,7 +272,9 @@ func SharedPasses(all []*Expert) (out []store.SharedPass) {
 	return out
 }
 
-// findBundle returns an expert's bundle with the way to run it: device, precision and threads.
+// findBundle returns the named bundle with the way to run it: device, precision and threads. It loads the runtime
+// if need be, and takes the pool's bundle if that is loaded. The error says that the runtime or the bundle cannot
+// be used.
 func (x *Set) findBundle(name string) (found encoder.Opening, err error) {
 	if x.pool != nil {
 		if s := x.pool.findLoaded(x, name); s != nil {
@@ -323,8 +325,8 @@ func (x *Set) Dense() []*Expert {
 	return slices.DeleteFunc(slices.Clone(x.Searched), (*Expert).Late)
 }
 
-// Close closes the set's experts, readers and rerankers, and then the runtime. A set with a pool leaves to the pool
-// what other collections may use. It returns all errors.
+// Close closes the set's experts, readers and rerankers, and then the runtime, and empties the set. A set with a
+// pool leaves to the pool what other collections may use. It returns all errors.
 func (x *Set) Close() error {
 	var errs []error
 	for _, e := range slices.Concat(x.Searched, x.Silent) {
@@ -366,8 +368,9 @@ func (x *Set) Named(name string) *Expert {
 	return nil
 }
 
-// OpenFor loads the named experts to encode with, in Searched. Experts of the collection without which these cannot be
-// opened, such as the base of a head, are loaded as Silent. It fails if one of them cannot be loaded.
+// OpenFor loads the named experts to encode with, in Searched. Experts of the collection without which these cannot
+// be opened, such as the base of a head, are loaded as Silent. It fails, with nothing left loaded, if one of them
+// cannot be loaded. Close releases them.
 func OpenFor(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Set, error) {
 	beside, err := missingOwners(config, names, stored)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"example.org/conclave/store"
 )
 
-// shareVectors sets, for each opened expert, whose vectors it searches: of a stored expert as the collection says, and
-// of a new one those of an expert with the same passage encoder, stored or opened, if there is one. Experts with heads,
-// late interaction or granularities have their own.
+// shareVectors sets, for each opened expert (Expert.shares), whose vectors it searches: of a stored expert as the
+// collection says, and of a new one those of an expert with the same passage encoder, stored or opened before it,
+// if there is one. Experts with heads, late interaction or granularities have their own.
 func (x *Set) shareVectors(opened []*Expert) {
 	for i, e := range opened {
 		if e.head != nil || e.Late() || e.Granularity != nil {
@@ -34,7 +34,7 @@ func (x *Set) shareVectors(opened []*Expert) {
 	}
 }
 
-// WithVectors returns the experts that have vectors of passages of their own.
+// WithVectors returns the experts that have vectors of passages of their own, in their order, in a new slice.
 func WithVectors(all []*Expert) []*Expert {
 	return slices.DeleteFunc(slices.Clone(all), func(e *Expert) bool { return e.Owner() != "" })
 }

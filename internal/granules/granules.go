@@ -53,11 +53,7 @@ func Parse(s string) (Granularity, error) {
 	if err != nil || n < 1 || n > most || number[0] == '+' || number[0] == '0' {
 		return Granularity{}, fmt.Errorf(
 			`granularity %q is unknown: it must be a number of sentences such as 3, a number of tokens such as 125%s (each from 1 to %d), or %q; each may end with %q for granules without the title`,
-			s,
-			tokensEnd,
-			most,
-			Passage,
-			untitledEnd,
+			s, tokensEnd, most, Passage, untitledEnd,
 		)
 	}
 	if tokens {
@@ -109,8 +105,9 @@ func (g Granularity) Split(text string, tokens func(word string) int) []rank.Spa
 	return out
 }
 
-// Packed returns parts of a text, in their order and without overlap: whole sentences, as many as have at most n tokens
-// together. A longer sentence is split between words. tokens returns the number of tokens of a word.
+// Packed returns parts of a text, in their order and without overlap: whole sentences, as many as have at most n
+// tokens together; nil for a blank text. A longer sentence is split between words, and a single word may have more
+// than n. tokens returns the number of tokens of a word.
 func Packed(text string, n int, tokens func(word string) int) (out []rank.Span) {
 	have := 0 // tokens of the last part
 	for _, s := range sentencesOf(text) {
@@ -133,8 +130,8 @@ func Packed(text string, n int, tokens func(word string) int) (out []rank.Span) 
 	return out
 }
 
-// byTokens returns parts of whole words (Unicode Standard Annex 29, section 4) with at most n tokens, and with the
-// punctuation that follows them.
+// byTokens returns parts of whole words (Unicode Standard Annex 29, section 4) with at most n tokens, in order, and
+// with the punctuation that follows them, which may exceed n, as a single word may. A blank text has none.
 func byTokens(text string, n int, tokens func(word string) int) (parts []span) {
 	have := 0
 	end := -1 // of the last part: its tokens, and where it ends

@@ -8,12 +8,11 @@ import (
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
-// sentencesOf returns the sentences of a text, without the white space around them. They are
-// those of Unicode Standard Annex 29, section 5, which knows all scripts, with what it
-// leaves to a language: a full stop after an abbreviation, an initial or the number of a
-// list ends no sentence, and neither does a quotation after which its sentence continues.
-// The abbreviations are English. A line break alone ends no sentence, two do, and so does
-// one before an item of a list.
+// sentencesOf returns the sentences of a text, in order and without the white space around them; none of a blank
+// text. They are those of Unicode Standard Annex 29, section 5, which knows all scripts, with what it leaves to a
+// language: a full stop after an abbreviation, an initial or the number of a list ends no sentence, and neither
+// does a quotation after which its sentence continues. The abbreviations are English. A line break alone ends no
+// sentence, two do, and so does one before an item of a list.
 func sentencesOf(text string) []span {
 	var found []span
 	joined := false // the next part belongs to the last
@@ -42,7 +41,7 @@ func sentencesOf(text string) []span {
 	return found
 }
 
-// trimSpan returns a span without the white space at its ends.
+// trimSpan returns a span without the white space at its ends; an empty one if it has nothing else.
 func trimSpan(text string, s span) span {
 	s.end = s.begin + len(strings.TrimRightFunc(text[s.begin:s.end], unicode.IsSpace))
 	s.begin = s.end - len(strings.TrimLeftFunc(text[s.begin:s.end], unicode.IsSpace))
@@ -140,7 +139,8 @@ func goesOn(sentence, after string) bool {
 	}
 }
 
-// lastWord returns the last word of a text and the text before it. The text has to end without white space.
+// lastWord returns the last word of a text and the text before it, without white space at its end. The text has to
+// end without white space.
 func lastWord(text string) (before, word string) {
 	at := strings.LastIndexFunc(text, unicode.IsSpace) + 1
 	if at > 0 {
@@ -150,7 +150,8 @@ func lastWord(text string) (before, word string) {
 	return strings.TrimRightFunc(text[:at], unicode.IsSpace), text[at:]
 }
 
-// isInitials reports whether a word is an initial or several, such as "J" or "U.S".
+// isInitials reports whether a word, without its last full stop, is a capital letter or several with full stops
+// between, such as "J" or "U.S". The word "I" and Chinese characters are none.
 func isInitials(word string) bool {
 	letters := strings.Split(word, ".")
 	for _, l := range letters {
@@ -170,7 +171,7 @@ func beginsSentence(text string) bool {
 	return starters[word]
 }
 
-// isQuote reports whether a rune is a quotation mark.
+// isQuote reports whether a rune is a quotation mark, opening or closing.
 func isQuote(r rune) bool {
 	return r == '"' || r == '\'' || r == '」' || r == '』' || unicode.In(r, unicode.Pf, unicode.Pi)
 }

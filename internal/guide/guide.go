@@ -51,8 +51,9 @@ type Guide struct {
 // New returns a Guide that makes its collection when it is first searched. Close removes the collection.
 func New(o Options) *Guide { return &Guide{options: o} }
 
-// SearchGuide returns the passages of the guide that answer a question best, at most k; 0: Options.K. It fails if the
-// Guide is closed.
+// SearchGuide returns the passages of the guide that answer a question best, at most k, the best first; 0:
+// Options.K. The first search makes the collection. It fails if the Guide is closed or the collection cannot be
+// made, and with the errors of the engine.
 func (g *Guide) SearchGuide(ctx context.Context, question string, k int) (found []web.Finding, err error) {
 	engine, err := g.openEngine(ctx)
 	if err != nil {
@@ -127,7 +128,8 @@ func (g *Guide) Close() error {
 	return g.discardEngine(context.Background())
 }
 
-// discardEngine closes the engine and removes the collection, as far as they were made.
+// discardEngine closes the engine and removes the collection, as far as they were made. It waits for searches as
+// long as ctx lasts. The caller holds mu.
 func (g *Guide) discardEngine(ctx context.Context) (err error) {
 	if g.engine != nil {
 		err = g.engine.Close(ctx)
@@ -148,7 +150,8 @@ type stream struct {
 	at       int
 }
 
-// readPages reads all pages and returns the stream of their passages.
+// readPages reads all pages of the guide, which are built into the program, and returns the stream of their
+// passages. Each page is a document with its file name as id.
 func readPages(ctx context.Context, o documents.Options) (all stream, err error) {
 	extractor := documents.NewExtractor(o.Limits, nil)
 	err = fs.WalkDir(docs.Files, ".", func(name string, _ fs.DirEntry, err error) error {
@@ -178,7 +181,7 @@ func (s *stream) Next() (corpus.Passage, error) {
 	return s.passages[s.at-1], nil
 }
 
-// Place returns the id of the passage that Next returned last.
+// Place returns the id of the passage that Next returned last. The stream must have a passage.
 func (s *stream) Place() corpus.Place {
 	return corpus.Place{File: s.passages[max(s.at-1, 0)].ID}
 }

@@ -40,9 +40,9 @@ func WithGroup(ctx context.Context, group string) context.Context {
 	return context.WithValue(ctx, identityKey{}, id)
 }
 
-// Restrict returns a context whose requests see only the passages that meet a condition, whatever they ask: searches
-// find no others, and others cannot be read, listed or shown beside a result. A restriction that the context has
-// already holds as well. An empty condition changes nothing.
+// Restrict returns a context whose requests see only the passages that meet a condition, whatever they ask:
+// searches find no others, and others cannot be read, listed or shown beside a result. A restriction that ctx has
+// already holds as well. An empty condition changes nothing. The condition must not be changed afterwards.
 func Restrict(ctx context.Context, to *conditions.Condition) context.Context {
 	if to.Empty() {
 		return ctx

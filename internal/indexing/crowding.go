@@ -29,8 +29,9 @@ const (
 	crowdingSample = 256
 )
 
-// estimateCrowding returns the warning that an index with this number of shards will be too crowded; nil if the shards
-// suffice. known is false if too little was read to tell.
+// estimateCrowding returns the warning that an index with this number of shards will be too crowded, by the size of
+// what was read and the experts' vectors; nil if the shards suffice. known is false if fewer than crowdingSample
+// passages were read or the progress is unknown.
 func (s *Sample) estimateCrowding(experts []store.PassageEncoder, shards int) (c *Crowding, known bool) {
 	done, total := s.Progress()
 	if s.passages < crowdingSample || done <= 0 || total < done {
@@ -55,8 +56,9 @@ func (s *Sample) estimateCrowding(experts []store.PassageEncoder, shards int) (c
 	return c, true
 }
 
-// watchCrowding returns a function to be called while a sample is indexed. It calls o.Crowded, once, if the index will
-// be too large for its shards.
+// watchCrowding returns a function to be called again and again while a sample is indexed, by one goroutine. It
+// calls o.Crowded, once, as soon as it is known that the index will be too large for its shards. The error says
+// that the store does not tell its shards.
 func (o *Options) watchCrowding(ctx context.Context, at store.Location, sample *Sample) (func(), error) {
 	if o.Crowded == nil {
 		return func() {}, nil

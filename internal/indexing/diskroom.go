@@ -16,9 +16,7 @@ type RoomError struct {
 func (e *RoomError) Error() string {
 	return fmt.Sprintf(
 		"what is to be indexed takes about %s more in %s, and its disk has %s free, so nothing was encoded",
-		formatBytes(e.Need),
-		e.Folder,
-		formatBytes(e.Free),
+		formatBytes(e.Need), e.Folder, formatBytes(e.Free),
 	)
 }
 
@@ -34,8 +32,8 @@ func formatBytes(bytes int64) string {
 
 var sizeUnits = [...]string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 
-// checkRoom returns a *RoomError if the disk of a folder has less than need bytes free, by free; the folder need not
-// exist. It returns nil if the free space is not known.
+// checkRoom returns a *RoomError if the disk of a folder has less than need bytes free, by free; of a folder that
+// does not exist the one above it counts. It returns nil if the free space is not known.
 func checkRoom(free func(path string) (bytes int64, known bool), folder string, need int64) error {
 	path, err := filepath.Abs(folder)
 	if err != nil {

@@ -41,7 +41,8 @@ type Sample struct {
 	kept           []corpus.Passage
 }
 
-// Next returns the next passage of the stream, and may keep it.
+// Next returns the next passage of the stream, and may keep it. It keeps at most 2*mostSampled: when there are
+// more, it drops every second one and keeps further ones half as often.
 func (s *Sample) Next() (corpus.Passage, error) {
 	p, err := s.Stream.Next()
 	if err != nil {
@@ -72,7 +73,8 @@ const (
 	leastTelling = 80
 )
 
-// languages returns the codes of the languages of the passages that were kept, the most frequent first.
+// languages returns the codes of the languages of the passages that were kept, the most frequent first; nil if no
+// language is clear. Passages with less than leastTelling bytes are left out.
 func (s *Sample) languages() []string {
 	var texts []string
 	for _, p := range s.kept {
@@ -83,8 +85,8 @@ func (s *Sample) languages() []string {
 	return languages.Of(texts)
 }
 
-// SampleOf returns a sample of the passages of the collection in a folder. The length of all texts is estimated by the
-// sample's.
+// SampleOf returns a sample of the passages of the collection in a folder, without a stream to read on. The length
+// of all texts is estimated by the sample's. It fails if the collection cannot be opened.
 func SampleOf(dir string) (*Sample, error) {
 	c, err := folder.Open(dir)
 	if err != nil {
@@ -160,8 +162,9 @@ func (s *Sample) splitParts(e *experts.Expert, passages []corpus.Passage) []corp
 	return out
 }
 
-// estimateExperts encodes some of the sample's passages with the experts, and returns the estimate: the time of a
-// passage in the first pass, and in each other one by the last. Times are 0 without experts or passages.
+// estimateExperts encodes some of the sample's passages, at most mostSampled, with the first and the last of the
+// experts that have to run, and returns the estimate: the time of a passage in the first pass, and in each other
+// one by the last. Times are 0 without experts or passages. The error is that of an encoder.
 func (s *Sample) estimateExperts(ctx context.Context, all []*experts.Expert) (e estimate, err error) {
 	e = estimate{passages: s.passages, text: s.text}
 	passes := passesOf(all)
@@ -201,8 +204,9 @@ func (e estimate) choiceOf(s shape) Choice {
 	return c
 }
 
-// listChoices returns the cost of indexing with no experts, with the default ones and with all shipped ones, and of the
-// chosen ones unless they are one of these.
+// listChoices returns the cost of indexing with no experts, with the default ones and with all shipped ones, and
+// after these of the chosen ones, whose shape is `of`, unless they are one of these. Chosen is set for the chosen
+// ones.
 func (e estimate) listChoices(chosen []*experts.Expert, of shape) (out []Choice) {
 	var names []string
 	for _, x := range chosen {
@@ -235,7 +239,8 @@ func (e estimate) listChoices(chosen []*experts.Expert, of shape) (out []Choice)
 	return out
 }
 
-// passesOf returns the experts whose encoders have to run to get the vectors of all.
+// passesOf returns the experts whose encoders have to run to get the vectors of all, in their order: those with
+// vectors of their own, without those whose vectors a run of late interaction gives, too.
 func passesOf(all []*experts.Expert) (out []*experts.Expert) {
 	all = experts.WithVectors(all)
 	for _, e := range all {

@@ -66,8 +66,8 @@ func typedBy(ctx context.Context, at store.Location, source store.Stream, o stor
 	return &fieldTypes{Stream: source, types: types, found: map[string]*fieldValues{}}, err
 }
 
-// Next returns the next passage. The error is a recoverable *corpus.ReadError if a value does not fit the declared type
-// of its field.
+// Next returns the next passage, and counts the fields of one that belongs to no document. The error is a
+// recoverable *corpus.ReadError if a value does not fit the declared type of its field, or that of the stream.
 func (t *fieldTypes) Next() (corpus.Passage, error) {
 	p, err := t.Stream.Next()
 	if err != nil {
@@ -111,8 +111,8 @@ func (t *fieldTypes) countValues(p *corpus.Passage) {
 	}
 }
 
-// fieldsFound returns the description of each field; nil if there are none. A field without a declared type gets the
-// type that more than half of its values have: numbers, dates and booleans before texts.
+// fieldsFound returns the description of each field by its name; nil if there are none. A field without a declared
+// type gets the type that more than half of its values have: numbers, dates and booleans before texts.
 func (t *fieldTypes) fieldsFound() map[string]FieldFound {
 	if len(t.found) == 0 {
 		return nil

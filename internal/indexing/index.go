@@ -59,8 +59,8 @@ type Options struct {
 // isForeign reports whether a language is another one than English.
 func isForeign(code string) bool { return code != "en" }
 
-// readsMore reports whether an expert may read other languages than English: all but the base and what is shipped with
-// the program, which was trained from it.
+// readsMore reports whether an expert may read other languages than English: all but those that are shipped with
+// the program, which were trained from an English base.
 func readsMore(e *experts.Expert) bool {
 	return !slices.Contains(shipped.All(), e.Bundle.Manifest.Name)
 }
@@ -80,8 +80,10 @@ type IndexReport struct {
 }
 
 // Index reads the inputs, encodes their passages and publishes them: in a new collection, or in the existing one.
-// Without inputs it encodes the passages of the collection with further experts. It returns what it did, also with some
-// errors; these are *ExpertChoiceError for experts that cannot be chosen, and *RoomError for a disk that is too small.
+// Without inputs it encodes the passages of the collection with further experts. With Questions it also tries the
+// granularities with and without titles. It loads the experts and closes them at the end. It returns what it did,
+// also with some errors; these are *ExpertChoiceError for experts that cannot be chosen, and *RoomError for a disk
+// that is too small, before anything is encoded.
 func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 	at, err := stores.At(o.Config)
 	if err != nil {
@@ -256,7 +258,7 @@ func indexThenTry(ctx context.Context, o Options) (made IndexReport, err error) 
 }
 
 // IndexOnce indexes the inputs into a new collection with the named experts. A collection that exists with these
-// experts stays as it is; one with others is an error.
+// experts stays as it is, whatever the inputs are; one with others is an error.
 func IndexOnce(ctx context.Context, o Options, experts []string) error {
 	stored, err := stores.Experts(ctx, o.Config)
 	if err != nil {
@@ -272,9 +274,7 @@ func IndexOnce(ctx context.Context, o Options, experts []string) error {
 	case stored != nil:
 		return fmt.Errorf(
 			"%s was indexed with %s, and this version of conclave has %s: remove that folder or name another one, and run the command again",
-			o.Config.Passages(),
-			strings.Join(names, ", "),
-			strings.Join(experts, ", "),
+			o.Config.Passages(), strings.Join(names, ", "), strings.Join(experts, ", "),
 		)
 	}
 	o.Experts = strings.Join(experts, ",")
@@ -282,9 +282,9 @@ func IndexOnce(ctx context.Context, o Options, experts []string) error {
 	return err
 }
 
-// RebuildWords indexes the words of the collection in dir anew, with its own constants of BM25, with or without
-// phrases, and with the named analysis. It reads the manifest only, so that it mends words that another version
-// analysed.
+// RebuildWords indexes the words of the collection in the folder dir anew, with its own constants of BM25, with or
+// without phrases, and with the named analysis. It reads the manifest only, so that it mends words that another
+// version analysed. It fails for an unknown analysis.
 func RebuildWords(
 	ctx context.Context,
 	dir string,

@@ -40,9 +40,10 @@ func badGranularity(format string, args ...any) error {
 	return &ExpertChoiceError{ChoiceOfGranularity, fmt.Errorf(format, args...)}
 }
 
-// expertNames returns the names of the experts that have to encode: those of a new collection; those of the collection,
-// if passages are added; or those that the collection is to get. stored are the collection's experts, nil if there is
-// no collection.
+// expertNames returns the names of the experts that have to encode: those of a new collection; those of the
+// collection, if passages are added; or those that the collection is to get. stored are the collection's experts,
+// nil if there is no collection. It fails with an *ExpertChoiceError for a choice that is not possible, and with a
+// *folder.Error if vectors are to be added and there is no collection.
 func (o *Options) expertNames(stored []store.Expert) ([]string, error) {
 	var names []string
 	for _, e := range stored {
@@ -70,16 +71,17 @@ func (o *Options) expertNames(stored []store.Expert) ([]string, error) {
 		return asked, nil
 	case o.Experts != "" && !shipped.Same(asked, names):
 		return nil, badExperts(
-			"%q is not what the collection has (%s): passages that are added are encoded by its experts",
-			o.Experts,
+			"%q is not what the collection has (%s): passages that are added are encoded by its experts", o.Experts,
 			strings.Join(names, ","),
 		)
 	}
 	return names, nil
 }
 
-// granularNames returns the names of the experts that o.Granularities add. In a new collection, asked are included; in
-// an existing one, those that it has are left out. It fails if passages are added to an existing collection.
+// granularNames returns the names of the experts that o.Granularities add, of the bundle of the first expert that
+// finds passages. In a new collection, asked, the other experts, are included; in an existing one, those that it
+// has are left out. It fails with an *ExpertChoiceError if passages are added to an existing collection, if there
+// is no such expert or nothing is left to add.
 func (o *Options) granularNames(stored []store.Expert, asked []string) (names []string, err error) {
 	bundle := ""
 	if stored == nil {

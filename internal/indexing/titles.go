@@ -37,11 +37,7 @@ type TitleTrial struct {
 func (t TitleTrial) String() string {
 	return fmt.Sprintf(
 		"of %d questions among %d passages, the right one is first for %.1f %% with the title before each part and for %.1f %% without: %s is indexed",
-		t.Questions,
-		t.Passages,
-		100*t.Titled,
-		100*t.Untitled,
-		t.Expert,
+		t.Questions, t.Passages, 100*t.Titled, 100*t.Untitled, t.Expert,
 	)
 }
 
@@ -76,8 +72,9 @@ func withUntitled(names []string, stored []store.Expert) ([]string, error) {
 	return out, nil
 }
 
-// chooseTitles compares each opened granularity with titles to that without, on a sample, and removes the worse of the
-// two from x.Searched.
+// chooseTitles compares each opened granularity with titles to that without, on a sample of the collection, removes
+// the worse of the two from x.Searched, and returns the results. Without a difference the one with titles stays. It
+// fails if the sample cannot be made or an encoder fails.
 func (o *Options) chooseTitles(ctx context.Context, x *experts.Set) (trials []TitleTrial, err error) {
 	sample, err := sampleTitles(o.Config.Collection, o.Questions)
 	if err != nil {
@@ -118,8 +115,8 @@ type titleSample struct {
 	right     []map[int]bool // places in passages, by question
 }
 
-// sampleTitles returns questions of the domains with the passages that answer them, and some other passages of the
-// collection in dir. It fails if no question has an answer there.
+// sampleTitles returns questions of the domains, at most triedQuestions, with the passages that answer them, and
+// some other passages of the collection in dir. It fails if no question has an answer there.
 func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err error) {
 	c, err := folder.Open(dir)
 	if err != nil {
@@ -177,8 +174,8 @@ func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err er
 	return s, nil
 }
 
-// measureTop1 returns the share of the questions whose nearest part, among those of all passages, belongs to a passage
-// that answers. progress may be nil.
+// measureTop1 returns the share, from 0 to 1, of the questions whose nearest part, among those of all passages,
+// belongs to a passage that answers. It encodes all with the expert. progress may be nil.
 func (s *titleSample) measureTop1(
 	ctx context.Context, e *experts.Expert, progress func(store.Progress),
 ) (float64, error) {

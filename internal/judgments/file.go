@@ -27,8 +27,9 @@ type JudgmentFile struct {
 	torn bool  // there may be something behind them
 }
 
-// Open opens the file of judgments at path; the first Put makes it. damaged has the numbers of lines that are no
-// judgments; they stay in the file and are ignored. It fails if the file cannot be read.
+// Open opens the file of judgments at path; the first Put makes it. It rewrites the file if lines are cut or
+// replaced, unless some are damaged: damaged has the numbers, from 1, of lines that are no judgments; they stay in
+// the file and are ignored. It fails if the file cannot be read. After an error of rewriting f can be used.
 func Open(d disk.Disk, path string) (f *JudgmentFile, damaged []int, err error) {
 	f = &JudgmentFile{disk: d, path: path}
 	text, err := d.ReadFile(path)
@@ -57,8 +58,8 @@ func Open(d disk.Disk, path string) (f *JudgmentFile, damaged []int, err error) 
 	return f, damaged, err
 }
 
-// keepLatest adds a judgment in the place of the earlier one with the same subject; one without a grade only removes
-// that.
+// keepLatest adds a judgment after the others and removes the earlier one with the same subject; one without a
+// grade only removes. The caller holds mu.
 func (f *JudgmentFile) keepLatest(j Judgment) {
 	f.all = slices.DeleteFunc(f.all, func(other Judgment) bool { return other.subject() == j.subject() })
 	if j.Grade != nil {
@@ -66,7 +67,8 @@ func (f *JudgmentFile) keepLatest(j Judgment) {
 	}
 }
 
-// rewrite replaces the file by one with the judgments that count.
+// rewrite replaces the file by one with the judgments that count. After an error the old file is there. The caller
+// holds mu.
 func (f *JudgmentFile) rewrite() error {
 	var text bytes.Buffer
 	for i := range f.all {
@@ -95,8 +97,8 @@ func appendLine(to *bytes.Buffer, j *Judgment) error {
 	return to.WriteByte('\n')
 }
 
-// Put stores a judgment, which then survives a power cut. It replaces an earlier one with the same subject. After an
-// error nothing is stored.
+// Put stores a judgment, which then survives a power cut. It replaces an earlier one with the same subject; one
+// without a grade takes that back. After an error nothing is stored.
 func (f *JudgmentFile) Put(j Judgment) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,7 +120,8 @@ func (f *JudgmentFile) Put(j Judgment) error {
 	return nil
 }
 
-// appendLine appends a line and waits until it is on disk.
+// appendLine appends a line to the file, or makes the file with it, and waits until it is on disk. After an error a
+// part of the line may be in the file.
 func (f *JudgmentFile) appendLine(line []byte) (err error) {
 	if f.size == 0 { // with the name, which an append would not make durable
 		return disk.ReplaceFile(f.disk, f.path, func(file *disk.Replacement) error {
@@ -137,7 +140,7 @@ func (f *JudgmentFile) appendLine(line []byte) (err error) {
 	return file.Sync()
 }
 
-// All returns the judgments that count, the oldest first.
+// All returns a copy of the judgments that count, the oldest first.
 func (f *JudgmentFile) All() []Judgment {
 	f.mu.Lock()
 	defer f.mu.Unlock()

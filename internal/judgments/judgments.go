@@ -26,7 +26,7 @@ type Judgment struct {
 // subject identifies what a judgment is about. A later judgment with the same subject replaces it.
 type subject struct{ question, passage, answer string }
 
-// subject returns what the judgment is about.
+// subject returns what the judgment is about: question, passage and, if words are judged, the words.
 func (j *Judgment) subject() subject { return subject{j.Question, j.Passage, j.Answer} }
 
 // Question is a question with all that was judged of it, in the form of the JSON Lines by which
@@ -76,7 +76,8 @@ func Questions(all []Judgment) []Question {
 	return out
 }
 
-// add adds a judgment of words to the question's answers or wrong answers. It ignores a judgment of a whole passage.
+// add adds a judgment of words, which must have a grade, to the question's answers or wrong answers. Words that
+// answer also grade their passage. It ignores a judgment of a whole passage.
 func (q *Question) add(j *Judgment) {
 	switch {
 	case j.Answer == "":
@@ -98,7 +99,7 @@ func Answered(all []Question) (n int) {
 	return n
 }
 
-// WriteQuestions writes questions as JSON Lines, as questions.Read reads them.
+// WriteQuestions writes questions as JSON Lines, as questions.Read reads them. After an error some may be written.
 func WriteQuestions(to io.Writer, all []Question) error {
 	lines := json.NewEncoder(to)
 	lines.SetEscapeHTML(false)

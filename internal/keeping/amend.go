@@ -11,9 +11,9 @@ import (
 	"example.org/conclave/store"
 )
 
-// Amend replaces the tags and the metadata of a document in one change, without encoding its text anew. ok is false if
-// there is no such document. It returns a *corpus.FieldError if the tags or metadata cannot be stored, and another
-// error if the document keeps being changed meanwhile.
+// Amend replaces the tags and the metadata of a document in one change, without encoding its text anew; its own
+// metadata, such as its title, stay. ok is false if there is no such document. It returns a *corpus.FieldError if
+// the tags or metadata cannot be stored, and another error if the document keeps being changed meanwhile.
 func (k *Keeper) Amend(
 	ctx context.Context,
 	id string,

@@ -76,8 +76,8 @@ type Keeper struct {
 	copies Originals
 }
 
-// New returns a Keeper that reads files as the options say and writes their passages to w. Files without
-// DocumentFile.Original are kept in copies; if that is nil, they are not kept.
+// New returns a Keeper that reads files as the options say and writes their passages to w. It keeps files whose
+// About.Original is "" in copies, before they are written; if copies is nil, they are not kept.
 func New(w Writer, o documents.Options, copies Originals) *Keeper {
 	return &Keeper{writer: w, reader: o.Extractor(), words: o.Words, copies: copies}
 }
@@ -89,8 +89,11 @@ func (k *Keeper) Reader() *documents.Extractor { return k.reader }
 const attempts = 20
 
 // Put reads a file and stores it as the document f.ID, in place of the one that has this id. When it returns, the
-// document survives a power cut. The error is a *documents.UnreadableError if the file cannot be read, a
-// *corpus.FieldError if the document cannot be stored, or a *store.VersionError if the condition c does not hold.
+// document survives a power cut. Without f.Modified, the time of the change is now, or that of the stored document
+// if that has the same bytes. Against others that change the document at the same time it tries again, if c is
+// zero. The error is a *documents.UnreadableError if the file cannot be read, a *corpus.FieldError if the document
+// cannot be stored, a *store.VersionError if the condition c does not hold, or that of f.Attached, before which the
+// document is stored.
 func (k *Keeper) Put(ctx context.Context, f DocumentFile, c Condition) (ChangeResult, error) {
 	if err := checkAbout(&f.About); err != nil {
 		return ChangeResult{}, err
@@ -109,7 +112,8 @@ func (k *Keeper) Put(ctx context.Context, f DocumentFile, c Condition) (ChangeRe
 	return ChangeResult{}, errors.Join(err, eachAttached(f, attached))
 }
 
-// eachAttached calls f.Attached with each attachment, and returns the first error.
+// eachAttached calls f.Attached, which must not be nil, with each attachment in order, and stops at the first error
+// and returns it.
 func eachAttached(f DocumentFile, attached []documents.Member) error {
 	for _, a := range attached {
 		if err := f.Attached(a); err != nil {
@@ -119,8 +123,9 @@ func eachAttached(f DocumentFile, attached []documents.Member) error {
 	return nil
 }
 
-// putRead stores a file whose content was read, as Put describes, and hands its attachments on. stored is called when
-// the content is not needed any more; it is not called if all attempts failed.
+// putRead stores a file whose content was read, as Put describes, and hands its attachments on, or names them in
+// warnings. stored is called when the content is not needed any more; it is not called if the copy cannot be kept
+// or all attempts failed.
 func (k *Keeper) putRead(
 	ctx context.Context,
 	f DocumentFile,
@@ -217,7 +222,8 @@ func (k *Keeper) Delete(ctx context.Context, id string, c Condition) (ChangeResu
 	return ChangeResult{}, fmt.Errorf("document %q was changed by others during each of %d attempts: try again", id, attempts)
 }
 
-// remove tries once to delete a document. It fails as put does.
+// remove tries once to delete a document. Without one, and without a version in c, the outcome is store.Absent. It
+// fails as put does.
 func (k *Keeper) remove(ctx context.Context, id string, c Condition) (ChangeResult, error) {
 	there, err := k.look(ctx, id)
 	if err != nil {

@@ -24,8 +24,9 @@ type Many struct {
 	Done SyncReport
 }
 
-// Put puts one file as the document id, or the members of an archive as documents below that id. A failure of the file
-// alone goes to Failed; the error returned, such as ctx's or the store's, means that no further file can be put.
+// Put puts one file as the document id, or the members of an archive as documents below that id, and counts them in
+// Done. A failure of the file alone goes to Failed; the error returned, such as ctx's or the store's, means that no
+// further file can be put.
 func (m *Many) Put(ctx context.Context, id string, data []byte) error {
 	err := m.Reader.Expand(ctx, id, data, func(inner documents.Member) error {
 		return m.member(ctx, inner, m.Reader.Limits().Depth)

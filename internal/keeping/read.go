@@ -13,7 +13,8 @@ type Get func(ctx context.Context, id string) (p corpus.Passage, version string,
 // ErrChanging is the error of a document that was changed again and again while it was read.
 var ErrChanging = errors.New("the document changes faster than it can be read")
 
-// Describe returns a document and its version, by its first passage; ok is false if there is no document with this id.
+// Describe returns a document and its version, by its first passage; ok is false if there is no document with this
+// id. The error is that of get.
 func Describe(ctx context.Context, get Get, id string) (d corpus.Document, version string, ok bool, err error) {
 	p, version, ok, err := get(ctx, corpus.PassageID(id, 1))
 	if err != nil || !ok {
@@ -24,7 +25,8 @@ func Describe(ctx context.Context, get Get, id string) (d corpus.Document, versi
 }
 
 // Passages returns a document with its version and all its passages, in their order. ok is false if there is no
-// document with this id. It returns ErrChanging if the document changes at each of several attempts to read it.
+// document with this id. It returns ErrChanging if the document changes at each of several attempts to read it, and
+// the error of get.
 func Passages(
 	ctx context.Context,
 	get Get,

@@ -43,8 +43,8 @@ import (
 // FunctionWords are the words of a language that carry no meaning of their own: who, does, the.
 type FunctionWords map[string]bool
 
-// FunctionWordsOf returns the function words of a language by its code (ISO 639), from the lists of Snowball and
-// Lucene; nil for a language without a list.
+// FunctionWordsOf returns the function words of a language by its code (ISO 639), in lower case, from the lists of
+// Snowball and Lucene; nil for a language without a list.
 func FunctionWordsOf(code string) FunctionWords {
 	list, ok := lists[code]
 	if !ok {
@@ -83,14 +83,15 @@ func (f FunctionWords) Has(word string) bool {
 	return f[longest]
 }
 
-// Opens reports whether a word asks a question at whose beginning it stands, in the language with a code: as warum,
-// pourquoi and сколько do. FunctionWords lack some of these. It is false for a language without a list.
+// Opens reports whether a word, in any case, is one that questions begin with, in the language with a code: as
+// warum, pourquoi and сколько are. It is a wider list than FunctionWords, of all words without meaning of their
+// own. It is false for "" and for a language without a list.
 func Opens(code, word string) bool {
 	return lists[code] != nil && word != "" && strings.TrimSpace(stopwords.CleanString(word, code, false)) == ""
 }
 
-// Among returns the code of the language that a text is in, out of those with the given codes; "" if codes is empty.
-// The text may be short.
+// Among returns the code of the language that a text is most likely in, out of those with the given codes; "" if
+// codes is empty, and a single code whatever the text is. The text may be short.
 func Among(text string, codes []string) (code string) {
 	switch len(codes) {
 	case 0:

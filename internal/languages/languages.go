@@ -13,8 +13,9 @@ import (
 // likely to be texts that were taken for the wrong language.
 const leastShare = .1
 
-// Of returns the codes of the languages of texts (ISO 639-1, or 639-3 for a language without one), the most frequent
-// first; nil if no text has a clear language. Texts that are too short, or unclear, do not count.
+// Of returns the codes of the languages of texts (ISO 639-1, or 639-3 for a language without one), the most
+// frequent first; nil if no text has a clear language. Texts that are too short, or unclear, do not count, and
+// languages of less than a tenth of the others are left out.
 func Of(texts []string) (codes []string) {
 	count := map[string]int{}
 	all := 0

@@ -30,7 +30,7 @@ func Text(text string) string {
 	return norm.NFKC.String(dropInvisible(text))
 }
 
-// isASCII tells whether all bytes are below 128.
+// isASCII reports whether all bytes are below 128; true for "".
 func isASCII(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] >= utf8.RuneSelf {
@@ -42,7 +42,8 @@ func isASCII(text string) bool {
 
 const zeroWidthSpace = '\u200b'
 
-// dropInvisible leaves out what has no appearance.
+// dropInvisible returns a text without the characters that have no appearance (isInvisible). A zero-width space
+// after a letter of one of the scripts in unspaced becomes a space.
 func dropInvisible(text string) string {
 	var out strings.Builder
 	kept := 0 // text up to here is in out
@@ -79,8 +80,8 @@ var unspaced = []*unicode.RangeTable{
 // firstInvisible is the soft hyphen, the first character that isInvisible knows.
 const firstInvisible = '\u00ad'
 
-// isInvisible reports the property Default_Ignorable_Code_Point, derived as in
-// Unicode's DerivedCoreProperties.txt.
+// isInvisible reports whether a character has the property Default_Ignorable_Code_Point, derived as in Unicode's
+// DerivedCoreProperties.txt.
 func isInvisible(r rune) bool {
 	switch {
 	case unicode.Is(unicode.Cf, r):

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Words returns a text as Text does, for comparing its words with others: but powers and fractions stay what they are.
-// A superscript number, or n, behind a letter, digit or bracket follows a ^, as in 10^3 for 10³. A fraction is written
-// with a slash, as in 1/2 for ½, behind a digit with a space before it.
+// Words returns a text as Text does, for comparing its words with others; but powers and fractions stay what they
+// are. A superscript number, or n, after a letter, digit or bracket follows a ^, as in 10^3 for 10³. A fraction is
+// written with a slash, as in 1/2 for ½, and after a digit with a space before it.
 func Words(text string) string {
 	if isASCII(text) {
 		return text
@@ -32,7 +32,7 @@ func isFraction(r rune) bool {
 	return 0xbc <= r && r <= 0xbe || 0x2150 <= r && r <= 0x215f || r == 0x2189 || r == fractionSlash
 }
 
-// spelledOut writes the powers and fractions of a text in ASCII (Words).
+// spelledOut returns a text with its powers and fractions in ASCII (Words) and all other characters unchanged.
 func spelledOut(text string) string {
 	var out strings.Builder
 	before := ' '   // the character before, in the text
@@ -63,7 +63,7 @@ func spelledOut(text string) string {
 	return out.String()
 }
 
-// mayBeRaised reports whether a power may stand behind a character.
+// mayBeRaised reports whether a power may stand after a character: a letter, digit, mark or closing bracket.
 func mayBeRaised(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == ')' || r == ']'
 }

@@ -39,8 +39,9 @@ type Folder struct {
 	bytes   int64           // of all copies
 }
 
-// Open returns the copies of the collection in a folder; the folder of copies is made by the first Keep. allow is asked
-// before so many more bytes are kept, and may be nil. Open returns an error if the copies cannot be listed.
+// Open returns the copies of the collection in a folder; the folder of copies is made by the first Keep. allow is
+// asked before so many more bytes are kept, and its error refuses them; nil allows all. Open returns an error if
+// the copies cannot be listed.
 func Open(d disk.Disk, collection string, allow func(more int64) error) (*Folder, error) {
 	f := &Folder{
 		disk: d, above: collection, dir: filepath.Join(collection, FolderName), allow: allow,
@@ -74,8 +75,9 @@ func (f *Folder) Bytes() int64 {
 	return f.bytes
 }
 
-// Keep implements keeping.Originals: it stores a copy of a file durably. The copy stays at least until release is
-// called, and then for as long as a document of the collection has it.
+// Keep implements keeping.Originals: it stores a copy of a file durably, unless there is one already. The copy
+// stays at least until release is called, which may be done several times, and then for as long as a document of
+// the collection has it. The error is that of allow or of the disk; release is nil then.
 func (f *Folder) Keep(data []byte) (release func(), err error) {
 	hash := sha256.Sum256(data)
 	sum := hex.EncodeToString(hash[:])
@@ -149,8 +151,9 @@ func (f *Folder) nameCopy(from, to string, size int64) error {
 	return nil
 }
 
-// Sweep removes the copies that no document uses. used returns the sums of all documents that were acknowledged before
-// it was called; copies that Keep was called for meanwhile stay. It returns how many it removed.
+// Sweep removes the copies that no document uses, and the rests of copies that were being written. used returns the
+// sums of all documents that were acknowledged before it was called; copies that Keep was called for meanwhile
+// stay. It returns how many it removed, also with an error.
 func (f *Folder) Sweep(
 	ctx context.Context,
 	used func(context.Context) (map[string]bool, error),
@@ -184,7 +187,8 @@ func (f *Folder) Sweep(
 	return removed, nil
 }
 
-// removeCopy removes a copy, or the rest of one that was being written, unless it is in use since the Sweep began.
+// removeCopy removes a copy, or the rest of one that was being written, and returns true. It returns false if it is
+// gone already or in use since the Sweep began; rests stay as long as any copy is in use.
 func (f *Folder) removeCopy(e fs.DirEntry) (gone bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -43,9 +43,9 @@ type Original struct {
 // Close closes the file.
 func (o *Original) Close() error { return o.closes() }
 
-// Open returns the original of a document. The error is ErrGone if there is none that has the document's SHA-256.
-// room is called with the size of an original that has to be read into memory, since it lies in an archive; its error
-// is returned.
+// Open returns the original of a document; the caller closes it. It reads a file of a followed folder whole, to
+// compare its SHA-256. The error is ErrGone if there is none that has the document's SHA-256. room is called with
+// the size of a file that has to be read into memory, since the original lies in an archive; its error is returned.
 func (r *Reader) Open(ctx context.Context, d *corpus.Document, room func(bytes int) error) (*Original, error) {
 	sum, err := hex.DecodeString(d.SHA256)
 	if err != nil || len(sum) != sha256.Size {
@@ -79,8 +79,9 @@ func (r *Reader) Open(ctx context.Context, d *corpus.Document, room func(bytes i
 	return nil, errors.Join(err, file.Close())
 }
 
-// Draw returns a page of the original of a document, which has to be a PDF, numbered from 1, with the words of a text
-// marked. The error is that of Open, or an *documents.UnreadableError.
+// Draw returns a page of the original of a document, which has to be a PDF, numbered from 1, with the words of a
+// text marked; "" marks none. room is called with the size of the original before it is read into memory. The error
+// is that of Open or room, or an *documents.UnreadableError.
 func (r *Reader) Draw(
 	ctx context.Context,
 	d *corpus.Document,
@@ -103,7 +104,8 @@ func (r *Reader) Draw(
 	return r.Unpack.DrawPage(ctx, data, page, mark)
 }
 
-// asOriginal returns an open regular file as an Original. If it is absent or no regular file, the error is ErrGone.
+// asOriginal returns a file that os.Open has opened, or failed to open, as an Original. If it is absent or no
+// regular file, which it then closes, the error is ErrGone; a lack of permission is returned as it is.
 func asOriginal(file *os.File, err error) (*Original, error) {
 	if err != nil {
 		if os.IsPermission(err) {
@@ -118,7 +120,8 @@ func asOriginal(file *os.File, err error) (*Original, error) {
 	return nil, errors.Join(ErrGone, err, file.Close())
 }
 
-// openBelow opens the file at a path below a root, or the root itself (path "."). No link leads out of the root.
+// openBelow opens the regular file at a path with slashes below a root, or the root itself (path "."). No link
+// leads out of the root. The error is ErrGone if there is no such file.
 func openBelow(root, path string) (*Original, error) {
 	if info, err := os.Stat(root); err != nil || path == "." && !info.Mode().IsRegular() {
 		return nil, ErrGone
@@ -165,8 +168,9 @@ func (r *Reader) rootPath(mark string) (string, error) {
 // errFound ends the unpacking of an archive.
 var errFound = errors.New("the file was found")
 
-// openMember returns the file with a sum that is in an archive or attached to a mail, and closes the outer file. The
-// error is ErrGone if there is none.
+// openMember returns the file with a sum that is in the archive outer or attached to the mail outer, which it
+// closes. room is called with the archive's size before that is read into memory. The error is ErrGone if there is
+// no such file.
 func (r *Reader) openMember(
 	ctx context.Context,
 	outer *Original,
@@ -196,7 +200,8 @@ func (r *Reader) openMember(
 	}, nil
 }
 
-// findInArchive returns the file with a sum in an archive or a mail, up to depth mails deep; ErrGone if there is none.
+// findInArchive returns the file with a sum in the archive or mail data, up to depth mails deep; name is the
+// archive's. The error is ErrGone if there is none or the archive cannot be read, and ctx's if ctx ends.
 func (r *Reader) findInArchive(
 	ctx context.Context,
 	name string,

@@ -51,8 +51,8 @@ func Verify(
 	return copies, bytes, errors.Join(err, verifyPresent(ctx, filepath.Join(collection, FolderName), wanted))
 }
 
-// verifyPresent returns an *AbsentError if a copy that is wanted is not in a folder. A writer may remove a document and
-// then its copy meanwhile, so what is not there has to be wanted afterwards, too.
+// verifyPresent returns an *AbsentError if a copy that is wanted is not in a folder, or the error of wanted. It
+// looks twice before it says so: a writer may remove a document and then its copy meanwhile.
 func verifyPresent(ctx context.Context, dir string, wanted func(context.Context) (map[string]string, error)) error {
 	var absent map[string]string
 	for range 2 {
@@ -75,7 +75,8 @@ func verifyPresent(ctx context.Context, dir string, wanted func(context.Context)
 	return &AbsentError{Folder: dir, Documents: slices.Sorted(maps.Values(absent))}
 }
 
-// verifyCopies compares each copy in a folder with its SHA-256, as Verify does.
+// verifyCopies compares each copy in a folder with its SHA-256, and returns their number and bytes. A *DamagedError
+// names those that differ. Without the folder there are no copies.
 func verifyCopies(ctx context.Context, dir string) (copies int, bytes int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -55,7 +55,7 @@ func (s Share) Bytes() int64 { return s.bytes }
 const SendWithin = 10 * time.Second
 
 // NewAnswerMemory returns a memory of size bytes, all free, for a server that admits at most this many places
-// (requests' costs) at a time.
+// (requests' costs) at a time. Large answers may take three quarters of it.
 func NewAnswerMemory(size int64, places int) *AnswerMemory {
 	return &AnswerMemory{
 		size:    size,
@@ -74,9 +74,10 @@ var (
 	ErrCrowded  = errors.New("as many requests wait as may")
 )
 
-// Take waits until so many bytes are free and takes them; GiveBack returns them. places is what the caller holds of the
-// server's admission while it waits. It returns ErrTooLarge if an answer may never have so much, ErrCrowded without
-// waiting if large answers that wait hold half of all places, or ctx's error.
+// Take waits until so many bytes are free and takes them; GiveBack returns them. places is what the caller holds of
+// the server's admission while it waits. It returns ErrTooLarge if an answer may never have so much, ErrCrowded
+// without waiting if large answers that wait hold half of all places, or ctx's error. While it waits, it cuts off
+// readers that are too slow.
 func (r *AnswerMemory) Take(ctx context.Context, bytes int64, places int) (Share, error) {
 	s := Share{bytes, bytes > ordinaryBytes}
 	if bytes > r.size || s.large && bytes > r.size-r.size/4 {
@@ -134,8 +135,9 @@ func (r *AnswerMemory) acquireShare(s Share, acquire func(*semaphore.Weighted) e
 	return nil
 }
 
-// Resize changes a share to this many bytes. It returns false, without waiting, if a larger share needs more than is
-// free: the share then stays as it is. It does not wait because others may wait for what the caller holds.
+// Resize changes a share, and s, to this many bytes. It returns false, without waiting, if a larger share needs
+// more than is free: the share then stays as it is. It does not wait because others may wait for what the caller
+// holds.
 func (r *AnswerMemory) Resize(s *Share, bytes int64) bool {
 	change := Share{bytes - s.bytes, s.large}
 	if change.bytes <= 0 {
@@ -187,9 +189,9 @@ func (r *AnswerMemory) evictSlow() (stop func()) {
 	return func() { close(ended) }
 }
 
-// cutOff ends overdue transfers, the slowest first, until which returns false for all that are left. It lets their
-// write deadline pass, so that their Send fails. what is the label of the metric ("memory" or "place"). which is called
-// with mu held.
+// cutOff ends overdue transfers, the slowest first, until `which` returns false for all that are left. It lets
+// their write deadline pass, so that their Send fails, and counts them in the metric. what is the label of the
+// metric ("memory" or "place"). which is called with mu held.
 func (r *AnswerMemory) cutOff(what string, which func(*transfer) bool) {
 	now := time.Now()
 	r.mu.Lock()
@@ -328,8 +330,8 @@ const (
 	compressingBytes = sendingBytes + 1<<20
 )
 
-// Overhead returns how many bytes the answer to a request takes in addition to its text: more if the client accepts
-// gzip.
+// Overhead returns how many bytes of memory the answer to a request takes in addition to its text: more if the
+// client accepts gzip.
 func Overhead(r *http.Request) int64 {
 	if strings.Contains(strings.Join(r.Header.Values("Accept-Encoding"), ","), "gzip") {
 		return compressingBytes

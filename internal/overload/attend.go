@@ -65,8 +65,8 @@ func (c *Connection) framedTwice(r *http.Request) (twice bool) {
 	return twice
 }
 
-// AtWork stops the clock that counts how long the server waits for a request's caller, until done is called. It does
-// nothing if ctx has no connection.
+// AtWork stops the clock that counts how long the server waits for a request's caller, until done is called, once.
+// Calls may overlap: the clock runs again when all are done. It does nothing if ctx has no connection.
 func AtWork(ctx context.Context) (done func()) {
 	c := ConnectionOf(ctx)
 	if c == nil {
@@ -79,7 +79,8 @@ func AtWork(ctx context.Context) (done func()) {
 	return func() { c.changeClock(func(time.Time) { c.working-- }) }
 }
 
-// awaitCaller lets the clock run while the server waits for a request's caller. Call happened when the wait is over.
+// awaitCaller lets the clock run while the server waits for a request's caller, until happened is called, once. It
+// must be called between AtWork and its done.
 func (c *Connection) awaitCaller() (happened func()) {
 	c.changeClock(func(time.Time) { c.working-- })
 	return func() { c.changeClock(func(time.Time) { c.working++ }) }

@@ -57,18 +57,19 @@ type Connection struct {
 // EndReading makes every later Read return io.EOF. Call it when the rest of a request's body is not wanted.
 func (c *Connection) EndReading() { c.noMoreReads.Store(true) }
 
-// Ended reports whether the caller will send nothing more (ended), and whether it has closed the connection altogether
-// (left). left becomes known only after something was sent to the caller. Both are false where the system cannot tell.
+// Ended reports whether the caller will send nothing more (ended), and whether it has closed the connection
+// altogether (left). left becomes known only after something was sent to the caller. Both are false where the
+// operating system cannot tell, as on all but Linux.
 func (c *Connection) Ended() (ended, left bool) { return c.hasEnded() }
 
-// isSilent reports whether nothing has come since the connection was made, or since its
-// last request.
+// isSilent reports whether nothing has come since the connection was made, or since its last request. all.mu must
+// be held.
 func (c *Connection) isSilent() bool {
 	return !c.spoken && c.came == 0 && (c.state == http.StateIdle || c.state == http.StateNew)
 }
 
 // overdueTime returns how long the server has waited for the caller beyond what the least rate allows; 0 if that is
-// less than patience.
+// less than patience, the clock stands or something has arrived that was not read yet. all.mu must be held.
 func (c *Connection) overdueTime(now time.Time) time.Duration {
 	debt := c.debt
 	if c.clock.IsZero() || c.spoken {
@@ -81,8 +82,8 @@ func (c *Connection) overdueTime(now time.Time) time.Duration {
 	return debt
 }
 
-// changeClock adds the time since the last call to the debt if the clock runs, calls do with the lock held, and lets
-// the clock run or stop by the new state.
+// changeClock adds the time since the last call to the debt if the clock runs, calls do with the current time and
+// the lock of c.all held, and lets the clock run or stop by the new state. do must not take the lock.
 func (c *Connection) changeClock(do func(now time.Time)) {
 	c.all.withLock(func() {
 		now := time.Now()
@@ -97,8 +98,8 @@ func (c *Connection) changeClock(do func(now time.Time)) {
 	})
 }
 
-// isAwaited reports whether the server waits for the caller, so that the clock must run. Of HTTP/2, which is read from
-// all the time, that is so while no request is at work.
+// isAwaited reports whether the server waits for the caller, so that the clock must run. Of HTTP/2, which is read
+// from all the time, that is so while no request is at work. all.mu must be held.
 func (c *Connection) isAwaited() bool {
 	switch {
 	case c.working > 0 || c.isSilent():
@@ -154,7 +155,7 @@ func (c *Connection) Read(b []byte) (n int, err error) {
 }
 
 // countRead counts bytes that arrived. The first bytes of a request set the debt to 0. Bytes of a header in HTTP/1
-// reduce the debt (creditSent), and up to mostHeader of them are kept for framedTwice.
+// reduce the debt (creditSent), and up to mostHeader of them are kept for framedTwice. all.mu must be held.
 func (c *Connection) countRead(b []byte) {
 	if c.isSilent() || c.spoken {
 		c.debt = 0 // a request begins
@@ -220,8 +221,8 @@ func (c *Connection) sampleTaken(now time.Time) {
 	c.taken, c.sampled = taken, true
 }
 
-// withDescriptor calls do with the connection's file descriptor. It returns false if the connection has none or is
-// closed.
+// withDescriptor calls do with the connection's file descriptor, which must not be kept. It returns false, without
+// calling do, if the connection has none or is closed.
 func (c *Connection) withDescriptor(do func(fd int)) bool {
 	socket, ok := c.Conn.(syscall.Conn)
 	if !ok {

@@ -140,8 +140,9 @@ func (n *Connections) enterProbe(c *Connection) (wait time.Duration) {
 	return 0
 }
 
-// chooseVictim returns the connection to close first for a new one, in the order that Connections describes. It returns
-// nil if none may be closed now. It updates what slow readers have taken, at most every patience/4. n.mu must be held.
+// chooseVictim returns the connection to close first for a new one, in the order that Connections describes. It
+// returns nil if none may be closed now. It updates what slow readers have taken, at most every patience/4, and
+// marks connections that have sent something unread. n.mu must be held.
 func (n *Connections) chooseVictim() *Connection {
 	for c := range n.open {
 		if c.isRefused() {
@@ -212,7 +213,7 @@ func (n *Connections) Changed(conn net.Conn, state http.ConnState) {
 }
 
 // Limit sets the greatest number of open connections (0: no limit), and how many more may be open for health checks
-// (at least one). Connections that are open stay open.
+// (at least one). Connections that are open stay open, even above the limit.
 func (n *Connections) Limit(most, probes int) {
 	n.withLock(func() {
 		n.most = most

@@ -52,8 +52,8 @@ const recent = 1. / 16
 // flood ends.
 const wait = 500 * time.Millisecond
 
-// New returns a Control that admits requests with a total cost of at most most, on this many processors. Both must be
-// at least 1. now returns the time.
+// New returns a Control that admits requests with a total cost of at most `most`, on this many processors. It fails
+// if one of both is below 1. now returns the time.
 func New(most, processors int, now func() time.Time) (*Control, error) {
 	if most < 1 || processors < 1 {
 		return nil, fmt.Errorf("admission: a cost of %d on %d processors: both must be at least 1", most, processors)
@@ -116,9 +116,9 @@ type waiter struct {
 	ready chan struct{}
 }
 
-// AwaitOf admits a request as AdmitOf does, but lets one that AdmitOf would refuse queue for half of the time until its
-// deadline. It returns a *Refusal after that time, or at once if the requests before it are expected to take longer. It
-// returns ctx's error if ctx ends first.
+// AwaitOf admits a request as AdmitOf does, but lets one that AdmitOf would refuse queue for half of the time until
+// its deadline. It returns a *Refusal after that time, or at once if the requests before it are expected to take
+// longer. It returns ctx's error if ctx ends first. Call Leave of the place when the answer is computed.
 func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline time.Time) (*Admission, error) {
 	place := &Admission{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
 	patience := deadline.Sub(place.began) / 2
@@ -149,8 +149,8 @@ func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline 
 	return nil, err
 }
 
-// admitOrQueue admits a request now and returns nil, or queues it and returns its waiter. It returns a *Refusal if the
-// requests before it are expected to take longer than patience.
+// admitOrQueue admits a request now and returns nil, or queues it and returns its waiter. It returns a *Refusal and
+// no waiter if the requests before it are expected to take longer than patience.
 func (c *Control) admitOrQueue(place *Admission, patience time.Duration) (*waiter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -291,7 +291,8 @@ type Admission struct {
 func (p *Admission) Cost() int { return p.cost }
 
 // Idle says that the request now waits for something that needs no processor, such as memory or a slow reader. Call
-// goOn once when it continues. The time between is not measured, and the request's cost does not delay others in it.
+// goOn once when it continues, before Leave. The time between is not measured, and the request's cost does not
+// delay others in it.
 func (p *Admission) Idle() (goOn func()) {
 	c := p.control
 	began := c.now()
@@ -337,9 +338,9 @@ func retryAfter(expected time.Duration) time.Duration {
 	return max(time.Duration(math.Ceil(expected.Seconds()))*time.Second, time.Second)
 }
 
-// Turn waits until a processor is free for the group of ctx (identity.WithGroup) and takes it. Call done once, soon, to
-// give it back. It returns ctx's error, and a nil done, if ctx ends first. While it has a turn, a caller must not wait
-// for anything, least of all for another turn.
+// Turn waits until a processor is free for the group of ctx (identity.WithGroup) and takes it. Call done once,
+// soon, to give it back. It returns ctx's error, and a nil done, if ctx ends first. While it has a turn, a caller
+// must not wait for anything, least of all for another turn. A Turn counts as a search, which limits Work.
 func (c *Control) Turn(ctx context.Context) (done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

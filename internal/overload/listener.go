@@ -86,7 +86,8 @@ func (e *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close stops accepting and closes the connections that wait for a place. Those that Accept returned stay open.
+// Close stops accepting and closes the connections that wait for a place. Those that Accept returned stay open. It
+// may be called several times; it does not wait for the goroutines (Wait). The error is that of the listener below.
 func (e *Listener) Close() error {
 	e.closing.Do(func() { close(e.closed) })
 	err := e.Listener.Close()
@@ -119,8 +120,8 @@ func (e *Listener) deliverConnection(in acceptedConnection) {
 	}
 }
 
-// acceptAll accepts connections until the listener is closed. Those for which there is a place go to Accept, and the
-// others to holdConnection.
+// acceptAll accepts connections until the listener is closed. Those for which there is a place go to Accept, and
+// the others to holdConnection. Errors go to Accept, too.
 func (e *Listener) acceptAll() {
 	for {
 		conn, err := e.Listener.Accept()
@@ -147,8 +148,9 @@ func (e *Listener) acceptAll() {
 	}
 }
 
-// holdConnection adds a connection to those that wait for a place, evicts another one if too many wait, and reads the
-// connection's first request in a goroutine (readAhead).
+// holdConnection adds a connection to those that wait for a place, evicts another one if too many wait, and reads
+// the connection's first request in a goroutine (readAhead). It blocks while no other one can be evicted. Once the
+// Listener is closed it closes the connection.
 func (e *Listener) holdConnection(g *pending) {
 	for {
 		wait := e.evictOne()
@@ -228,8 +230,9 @@ func (e *Listener) removePending(g *pending) {
 // saysEnough is how many bytes of a request are read until it counts as not a health check.
 const saysEnough = 4 << 10
 
-// readAhead reads the beginning of a waiting connection's first request. A health check without a body gets one of the
-// places for these; others queue for a place. A connection that sends no request in time is closed.
+// readAhead reads the beginning of a waiting connection's first request, at most saysEnough bytes. A health check
+// without a body gets one of the places for these; others queue for a place. A connection that sends no request in
+// time is closed.
 func (e *Listener) readAhead(g *pending) {
 	if e.options.Within > 0 {
 		_ = g.SetReadDeadline(g.came.Add(e.options.Within))
@@ -287,7 +290,8 @@ func mayHaveBody(header []byte) bool {
 		bytes.Contains(header, []byte("\r\ntransfer-encoding"))
 }
 
-// admitProbe waits for one of the places of health checks and gives the connection to Accept.
+// admitProbe waits for one of the places of health checks and gives the connection to Accept. It closes the
+// connection if the Listener is closed first.
 func (e *Listener) admitProbe(g *pending) {
 	e.withLock(func() { e.removePending(g) })
 	for {

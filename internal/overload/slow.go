@@ -46,7 +46,7 @@ type Pace struct {
 	came    int64         // bytes
 }
 
-// Begin starts the clock: the server waits for the client from now on.
+// Begin starts the clock: the server waits for the client from now on. End must follow before the next Begin.
 func (p *Pace) Begin() {
 	p.reading = true
 	p.since = time.Now()
@@ -59,8 +59,8 @@ func (p *Pace) End(came int) {
 	p.came += int64(came)
 }
 
-// Until returns when the client will have been too slow: it has grace in all, and for what it has sent the time that
-// the least rate gives. ok is false while the clock does not run.
+// Until returns when the client will have been too slow: it has grace in all, and for what it has sent the time
+// that the least rate gives. ok is false while the clock does not run; end is of no use then.
 func (p *Pace) Until(grace time.Duration, bytesASecond int) (end time.Time, ok bool) {
 	given := grace + time.Duration(float64(p.came)/float64(bytesASecond)*float64(time.Second))
 	return p.since.Add(given - p.waited), p.reading

@@ -72,8 +72,8 @@ func newTurns(processors int, now func() time.Time) turns {
 	return turns{processors: processors, free: processors, now: now, groups: map[string]*turnGroup{}}
 }
 
-// takeTurn waits until a processor is free for a group and takes it. Call giveBack once to free it again. If ctx ends
-// first, it returns ctx's error and no processor is held.
+// takeTurn waits until a processor is free for the group of this name and takes it. Call giveBack once to free it
+// again. If ctx ends first, it returns ctx's error, a nil giveBack, and no processor is held.
 func (t *turns) takeTurn(ctx context.Context, name string) (giveBack func(), err error) {
 	t.mu.Lock()
 	g := t.groupNamed(name)

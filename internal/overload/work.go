@@ -59,9 +59,9 @@ func (a *account) fillAccount(now time.Time, share float64) (wait time.Duration)
 	return time.Duration(float64(max(-a.left, 0)) / share)
 }
 
-// Work waits until the caller named who has no debt and one of the places for work is free. Then it calls do, which
-// must only compute and wait for nothing, and charges the caller with the processor time. It returns ctx's error,
-// without calling do, if ctx ends first.
+// Work waits until the caller named who has no debt and one of the places for work is free. Then it calls do in
+// this goroutine, which must only compute and wait for nothing, and charges the caller with the processor time. It
+// returns ctx's error, without calling do, if ctx ends first.
 func (c *Control) Work(ctx context.Context, who string, do func()) error {
 	if err := c.waitForCredit(ctx, who); err != nil {
 		return err
@@ -76,9 +76,9 @@ func (c *Control) Work(ctx context.Context, who string, do func()) error {
 	return nil
 }
 
-// Read waits until the caller named who has no debt, calls do, and charges the caller with the processor time. Unlike
-// in Work, do takes no place and may wait for its client. It returns ctx's error, without calling do, if ctx ends
-// first.
+// Read waits until the caller named who has no debt, calls do in this goroutine, and charges the caller with the
+// processor time. Unlike in Work, do takes no place and may wait for its client. It returns ctx's error, without
+// calling do, if ctx ends first.
 func (c *Control) Read(ctx context.Context, who string, do func()) error {
 	if err := c.waitForCredit(ctx, who); err != nil {
 		return err
@@ -104,7 +104,8 @@ func (c *Control) waitForCredit(ctx context.Context, who string) error {
 }
 
 // debtTime returns how long the caller named who has to wait until its debt, and that of all callers together, are
-// paid. It is 0 if there is no debt or no search has come for quietAfter.
+// paid. It is 0 if there is no debt or no search has come for quietAfter. It credits both with the time that
+// passed, and forgets a caller whose credit is full.
 func (w *work) debtTime(who string, now time.Time) (wait time.Duration) {
 	if w.isQuiet(now) {
 		return 0

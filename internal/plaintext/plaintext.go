@@ -28,7 +28,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Problem + ". " + e.Remedy() }
 
-// Remedy returns the line for a shell that converts the text.
+// Remedy returns the line for a shell that converts the text to a new file, with advice before it. FILE and
+// ENCODING stand for what is unknown.
 func (e *Error) Remedy() string {
 	encoding := e.Encoding
 	from := "FILE"
@@ -46,7 +47,8 @@ func (e *Error) Remedy() string {
 	return fmt.Sprintf("%s: iconv -f %s -t UTF-8 %s > %s", says, encoding, from, to)
 }
 
-// inShell quotes a name where a shell would take it apart.
+// inShell returns a file name as a shell takes it: in single quotes if it has characters other than letters, digits
+// and a few signs.
 func inShell(name string) string {
 	odd := func(r rune) bool {
 		return !(r > 127 || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("/._-+=:,@%", r))
@@ -57,9 +59,9 @@ func inShell(name string) string {
 	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
-// NewReader returns the text of a file as UTF-8. A mark at the beginning is passed over.
-// The error is an *Error where the beginning shows another encoding, or that of the file.
-// Invalid UTF-8 further on is passed through.
+// NewReader returns the text of a file as UTF-8, read from in. A mark at the beginning is passed over, and UTF-16
+// after its mark is converted. The error is an *Error where the beginning shows another encoding, or that of the
+// file. Invalid UTF-8 further on is passed through.
 func NewReader(in *bufio.Reader) (*bufio.Reader, error) {
 	head, err := in.Peek(64)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -84,8 +86,8 @@ func NewReader(in *bufio.Reader) (*bufio.Reader, error) {
 	return in, nil
 }
 
-// encodingWithoutMark returns the encoding of text in UTF-16 without a mark: every other byte of an ASCII
-// text is NUL.
+// encodingWithoutMark returns the encoding of text in UTF-16 without a mark, by its first bytes; "" if it is not.
+// Every other byte of an ASCII text in UTF-16 is NUL.
 func encodingWithoutMark(head []byte) string {
 	if len(head) < 4 {
 		return ""
@@ -105,7 +107,7 @@ func encodingWithoutMark(head []byte) string {
 	return ""
 }
 
-// Wrong returns the error for text that is not valid UTF-8. It guesses Windows-1252, the
+// Wrong returns the error for text that is not valid UTF-8; the caller sets its File. It guesses Windows-1252, the
 // commonest of other encodings, unless a byte is no character of it.
 func Wrong(text []byte) *Error {
 	e := &Error{Problem: "it is not valid UTF-8"}

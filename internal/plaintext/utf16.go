@@ -18,8 +18,8 @@ type utf16Reader struct {
 	fail error
 }
 
-// newUTF16Reader returns a reader of a UTF-16 text as UTF-8. in stands after the byte order mark; low is the index, 0
-// or 1, of the lower byte of a unit.
+// newUTF16Reader returns a reader of a UTF-16 text as UTF-8. in stands before the byte order mark, which it takes;
+// low is the index, 0 or 1, of the lower byte of a unit.
 func newUTF16Reader(in *bufio.Reader, low int) *bufio.Reader {
 	r := &utf16Reader{in: in, low: low}
 	if _, err := r.readUnit(); err != nil { // the mark

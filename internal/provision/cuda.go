@@ -80,9 +80,9 @@ func (c Cache) cudaFolder(w Wheel) string {
 	return filepath.Join(c.Root, "cuda-"+CUDAVersion, w.Package+"-"+w.Version)
 }
 
-// EnsureCUDA makes the libraries that the runtime's CUDA provider needs available: unpacked ones are verified, missing
-// or damaged ones are unpacked again, and fetched with pip if the archive is not there. Archives are removed
-// afterwards, since they are large. steps has what was done up to an error.
+// EnsureCUDA makes the libraries that the runtime's CUDA provider needs available: unpacked ones are verified by
+// SHA-256, missing or damaged ones are unpacked again, and fetched with pip if the archive is not there. Archives
+// are removed afterwards, since they are large. steps has what was done up to an error.
 func (c Cache) EnsureCUDA(ctx context.Context, pip Pip) (steps []Step, err error) {
 	for _, w := range cudaWheels() {
 		fetched, err := c.ensureUnpacked(ctx, w, c.cudaFolder(w), pip)

@@ -24,10 +24,7 @@ func ExplainFull(err error, folder string) error {
 	}
 	return fmt.Errorf(
 		"the disk is full: there are %s free in %s: make room, or choose a folder elsewhere (%s for what setup fetches and makes), and run the same command again, which keeps what is there: %w",
-		freeSpace(folder),
-		folder,
-		EnvCache,
-		err,
+		freeSpace(folder), folder, EnvCache, err,
 	)
 }
 
@@ -37,18 +34,12 @@ func fullWhileFetching(w Wheel, dir string) error {
 	temporary := os.TempDir()
 	return fmt.Errorf(
 		"fetching %s %s: the disk is full: pip writes to its temporary folder %s (%s free), then to %s (%s free): make room there, or set TMPDIR and %s to folders that have some, and run the same command again, which keeps what is there",
-		w.Package,
-		w.Version,
-		temporary,
-		freeSpace(temporary),
-		dir,
-		freeSpace(dir),
-		EnvCache,
+		w.Package, w.Version, temporary, freeSpace(temporary), dir, freeSpace(dir), EnvCache,
 	)
 }
 
-// freeSpace returns how much may still be written to the disk of a folder, for messages; for a folder that is not
-// there, of the nearest one above it that is.
+// freeSpace returns how much may still be written to the disk of a folder, as "12.3 MiB" for messages; for a folder
+// that is not there, of the nearest one above it that is.
 func freeSpace(folder string) string {
 	var stat unix.Statfs_t
 	for unix.Statfs(folder, &stat) != nil {

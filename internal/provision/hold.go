@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock locks the cache for this process until unlock is called; it makes the cache if there is none. It waits for other
-// processes as long as ctx lasts.
+// Lock locks the cache for this process until unlock is called, once; it makes the cache if there is none. It waits
+// for other processes as long as ctx lasts, and then returns ctx's cause.
 func (c Cache) Lock(ctx context.Context) (unlock func(), err error) {
 	if err := disk.MkdirAll(c.Wheels(), 0o755); err != nil {
 		return nil, fmt.Errorf("the cache folder cannot be made: %w: set %s to a folder that can be written", err, EnvCache)
@@ -26,8 +26,8 @@ func (c Cache) Lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, err
 }
 
-// LockFolder locks a folder, which must exist, with a file LOCK in it, until unlock is called. It waits for other
-// processes as long as ctx lasts.
+// LockFolder locks a folder, which must exist, with a file LOCK in it, until unlock is called, once. It waits for
+// other processes as long as ctx lasts, and then returns ctx's cause. The file stays.
 func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(folder, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -51,8 +51,8 @@ func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
 	}
 }
 
-// RemoveUnused removes the folder of a collection with everything in it. If a process writes to the collection, it does
-// nothing and returns nil.
+// RemoveUnused removes the folder of a collection with everything in it; without one it does nothing. If a process
+// writes to the collection, it also does nothing and returns nil.
 func RemoveUnused(folder string) error {
 	file, err := os.Open(filepath.Join(folder, "LOCK"))
 	if err == nil {

@@ -58,7 +58,7 @@ func FindInstallation(program string) Installation {
 	return found
 }
 
-// ownInstallation returns what was installed beside this program.
+// ownInstallation returns what was installed beside this program; the zero value if its path is unknown.
 func ownInstallation() Installation {
 	program, err := os.Executable()
 	if err != nil {
@@ -67,8 +67,8 @@ func ownInstallation() Installation {
 	return FindInstallation(program)
 }
 
-// runtimeOfPython returns the path of the ONNX Runtime library in a folder of the package onnxruntime, which may be of
-// another release than the pinned one; "" if there is none that is new enough.
+// runtimeOfPython returns the path of an ONNX Runtime library in a folder of the package onnxruntime, which may be
+// of another release than the pinned one; "" if there is none that is new enough.
 func runtimeOfPython(folder string) string {
 	before, after := "libonnxruntime.so.", ""
 	if runtime.GOOS == "darwin" {
@@ -121,7 +121,7 @@ func (c Cache) installedBase() (folder string, ok bool) {
 // or damaged: what it is, and where it is looked for or what brings it.
 func (c Cache) Lacks() (lacks []string) {
 	installed := c.Installed
-	said := func(name, path string, whole bool, from string) {
+	note := func(name, path string, whole bool, from string) {
 		switch {
 		case whole:
 		case path == "":
@@ -142,14 +142,15 @@ func (c Cache) Lacks() (lacks []string) {
 		return nil
 	}
 	_, whole := c.installedRuntime()
-	said("the runtime", installed.Runtime, whole, runtimeFrom)
+	note("the runtime", installed.Runtime, whole, runtimeFrom)
 	_, whole = c.installedBase()
-	said("the base encoder's weights", installed.Checkpoint, whole, weightsFrom)
+	note("the base encoder's weights", installed.Checkpoint, whole, weightsFrom)
 	return lacks
 }
 
-// Install unpacks the runtime for a platform and the base encoder's weights into a folder, in the layout of the cache,
-// as an installation has them. It fetches archives that are missing in this cache.
+// Install unpacks the runtime for a platform and the base encoder's weights into the folder into, in the layout of
+// the cache, as an installation has them. It fetches archives that are missing in this cache. goos and goarch are
+// as in Go; a platform without a pinned runtime is an error. What was unpacked before an error stays.
 func (c Cache) Install(ctx context.Context, goos, goarch, into string, pip Pip) error {
 	wheel, err := runtimeWheel(goos, goarch)
 	if err != nil {

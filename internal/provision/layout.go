@@ -39,7 +39,8 @@ type Cache struct {
 	Installed Installation
 }
 
-// CacheAt returns the cache in a folder, with what was installed beside this program; "" stands for DefaultCache.
+// CacheAt returns the cache in a folder, which need not exist, with what was installed beside this program; ""
+// stands for DefaultCache, whose error it returns.
 func CacheAt(root string) (Cache, error) {
 	c := Cache{Root: root}
 	var err error

@@ -62,8 +62,7 @@ func runtimeWheel(goos, goarch string) (Wheel, error) {
 	}
 	return Wheel{}, fmt.Errorf(
 		"no ONNX Runtime is pinned for %s/%s: linux/amd64, linux/arm64 and darwin/arm64 are; set runtime to a libonnxruntime of release 1.24 or newer that you have",
-		goos,
-		goarch,
+		goos, goarch,
 	)
 }
 

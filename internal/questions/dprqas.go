@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// readDPR reads a question file of DPR: rows with a question, a TAB, and the answers as a list of Python. Fields may be
-// in double quotes, as in any csv file. A question's id is the number of its row.
+// readDPR reads a question file of DPR: rows with a question, a TAB, and the answers as a list of Python. Fields
+// may be in double quotes, as in any csv file. A question's id is its number among the questions, from 1. It fails
+// for a row with other columns, no text or no answers; the error names the line.
 func readDPR(path string) (out []Question, err error) {
 	in, err := openLines(path)
 	if err != nil {
@@ -39,10 +40,7 @@ func readDPR(path string) (out []Question, err error) {
 		}
 		if len(row) != 2 {
 			return nil, fileError(
-				path,
-				line,
-				"",
-				"it has %d columns with TABs between them, not the two of question and answers",
+				path, line, "", "it has %d columns with TABs between them, not the two of question and answers",
 				len(row),
 			)
 		}

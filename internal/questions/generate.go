@@ -89,7 +89,8 @@ func wordsOf(text string) (out []word) {
 // few is the largest number of texts that may have a word by which something exact is asked.
 const few = 3
 
-// addQuestion adds a question of a kind about the drawn words; there is false if no text has them together.
+// addQuestion adds a question of a kind ("code", "name" or "words") about the drawn words, in a wording drawn at
+// random; there is false if no text has them together.
 func (g *generator) addQuestion(kind string, there bool, drawn ...string) {
 	form := g.forms[kind][g.random.IntN(len(g.forms[kind]))]
 	text := strings.Join(drawn, " ")
@@ -187,8 +188,9 @@ func isCapitalised(w word) bool {
 // together is the number of consecutive words of a text from which the words of a question are drawn.
 const together = 10
 
-// askForWords adds a question about the two to four rarest words of a random stretch of a text, and one about some of
-// them together with words of an earlier text.
+// askForWords adds a question about the two to four rarest words of a random stretch of a text, and one about some
+// of them together with words of an earlier text, if there was one. It adds none if the stretch has fewer than two
+// words of more than three letters.
 func (g *generator) askForWords(words []word) {
 	from := g.random.IntN(max(1, len(words)-together))
 	words = words[from:min(len(words), from+together)]

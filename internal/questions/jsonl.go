@@ -27,8 +27,9 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// questionAndEarlier returns the question of a line, and the earlier messages of its user: of messages the last one of
-// the user is the question. It fails if there are both a question and messages, or no message of the user.
+// questionAndEarlier returns the question of a line, and the earlier messages of its user, oldest first: of
+// messages the last one of the user is the question. It fails if there are both a question and messages, or no
+// message of the user. A line without both has the question "".
 func (w *questionLine) questionAndEarlier() (question string, before []string, err error) {
 	if len(w.Messages) == 0 {
 		return w.Text, nil, nil
@@ -82,10 +83,12 @@ func kindOf(data []byte) string {
 	return string(data)
 }
 
-// readJSONL reads a JSON Lines file. A question without an id gets the number of its line.
+// readJSONL reads the questions of a JSON Lines file. A question without an id gets the number of its line.
 //
-// Passages with a grade of 0 or less are not relevant, even if positive_ids names them. Questions without any relevant
-// passage and without answers are left out and counted in leftOut.
+// Passages with a grade of 0 or less are not relevant, even if positive_ids names them. Questions without any
+// relevant passage and without answers are left out and counted in leftOut, unless the line says that nothing
+// answers them ("positive_ids": []). The error names the line and field: a line that is no such object, a question
+// without a text, an id that occurs twice.
 func readJSONL(path string) (out []Question, leftOut int, err error) {
 	seen := map[string]int{}
 	err = eachLine(path, func(line int, text []byte) error {
@@ -154,7 +157,8 @@ func namesOf(list []name) []string {
 	return out
 }
 
-// checkFields returns the first error of a question that was read from JSON Lines, and the field that has it.
+// checkFields returns the first error of a question that was read from JSON Lines, and the field that has it; nil
+// and "" if there is none.
 func (q *Question) checkFields() (field string, err error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return "question", errors.New("there is no text")

@@ -42,8 +42,9 @@ func Named(files, judgements, splits []string, format Format) ([]QuestionFile, e
 	return out, nil
 }
 
-// ByName returns the values of arguments of the form NAME=VALUE by their names; a plain VALUE has the name "". It fails
-// if a name is given twice; what is the plural of what is given, for that error.
+// ByName returns the values of arguments of the form NAME=VALUE by their names; a plain VALUE, and one that is the
+// path of a file with a = in it, has the name "". It fails if a name is given twice; what is the plural of what is
+// given, for that error.
 func ByName(what string, values []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, text := range values {

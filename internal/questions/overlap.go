@@ -49,10 +49,7 @@ func checkDisjoint(fitted, measured Domain) error {
 	}
 	return fmt.Errorf(
 		"%s and %s share %d questions by id or by text, such as %s: what is fitted on a question cannot be measured on it; take them out of one of the files",
-		fitted.Path,
-		measured.Path,
-		shared,
-		example,
+		fitted.Path, measured.Path, shared, example,
 	)
 }
 

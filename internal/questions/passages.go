@@ -11,7 +11,8 @@ type Passages interface {
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }
 
-// Among returns the grades of the question's relevant passages that exist in passages; empty if none does.
+// Among returns the grades of the question's relevant passages that exist in passages; empty if none does. The
+// error is that of passages.
 func (q *Question) Among(passages Passages) (map[rank.Ordinal]float64, error) {
 	relevant := map[rank.Ordinal]float64{}
 	for id, grade := range q.Judgements() {
@@ -27,8 +28,9 @@ func (q *Question) Among(passages Passages) (map[rank.Ordinal]float64, error) {
 	return relevant, nil
 }
 
-// About returns an error if none of the passages that are relevant for the domain's questions exists in passages: they
-// are about another collection. Questions that have answers only fit any collection.
+// About returns an error if none of the passages that are relevant for the domain's questions exists in passages:
+// they are about another collection. It looks for the first one only, and questions that have answers only fit any
+// collection. It also returns the error of passages.
 func (d *Domain) About(passages Passages) error {
 	judged := false
 	for i := range d.Questions {
@@ -44,7 +46,6 @@ func (d *Domain) About(passages Passages) error {
 	}
 	return fmt.Errorf(
 		"none of the relevant passages of the %d questions of %s is in the collection: is it another one, or were the ids indexed with a prefix?",
-		len(d.Questions),
-		d.Path,
+		len(d.Questions), d.Path,
 	)
 }

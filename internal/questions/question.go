@@ -52,7 +52,7 @@ func (j Judgements) Relevant() int {
 	return n
 }
 
-// Judgements returns the question's grades, or, if it has none, grade 1 for each positive passage.
+// Judgements returns the question's own grades, not a copy, or, if it has none, grade 1 for each positive passage.
 func (q *Question) Judgements() Judgements {
 	if len(q.Grades) > 0 {
 		return q.Grades
@@ -64,8 +64,9 @@ func (q *Question) Judgements() Judgements {
 	return j
 }
 
-// Sample returns n of the questions, in their order: those whose ids have the smallest hashes. So a smaller sample is a
-// part of a larger one, and the order of a file does not matter. It returns all of them if n is 0 or there are no more.
+// Sample returns n of the questions, in their order: those whose ids have the smallest hashes. So a smaller sample
+// is a part of a larger one, and the order of a file does not matter. It returns questions itself if n is 0 or less
+// or there are no more.
 func Sample(questions []Question, n int) []Question {
 	if n <= 0 || n >= len(questions) {
 		return questions

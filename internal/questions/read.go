@@ -61,9 +61,7 @@ func Read(source QuestionFile) (Set, error) {
 	}
 	if source.Judgements != "" && format != FormatTREC && format != FormatBEIR {
 		return Set{}, fmt.Errorf(
-			"%s is read as %s, which has its judgements inside: leave %s out, or name the format",
-			source.Path,
-			format,
+			"%s is read as %s, which has its judgements inside: leave %s out, or name the format", source.Path, format,
 			source.Judgements,
 		)
 	}
@@ -138,15 +136,13 @@ func detectFormat(source QuestionFile) (Format, error) {
 		return "", fmt.Errorf("%s looks like TREC topics (id TAB text): name the file of their judgements, too", source.Path)
 	}
 	return "", fmt.Errorf(
-		"%s is none of %s: its first line is %s",
-		source.Path,
-		strings.Join(Formats()[1:], ", "),
+		"%s is none of %s: its first line is %s", source.Path, strings.Join(Formats()[1:], ", "),
 		wording.Quote(string(first)),
 	)
 }
 
-// firstLine returns the first line that is not blank, without white space around it, or the beginning of a long one;
-// empty at the end of the file.
+// firstLine returns the first line that is not blank, without white space around it; empty at the end of the file.
+// It fails if the line is longer than the reader's buffer. The bytes are valid until the next read.
 func firstLine(in *lineFile) ([]byte, error) {
 	for {
 		line, err := in.ReadSlice('\n')

@@ -14,8 +14,9 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// readTREC reads topics (id TAB text) and their judgements, in four columns (question, anything, passage, grade). It
-// returns the questions and how many were left out.
+// readTREC reads topics (id TAB text) and their judgements, in four columns (question, anything, passage, grade).
+// It returns the questions with a relevant passage and how many others were left out. It fails without a file of
+// judgements.
 func readTREC(source QuestionFile) ([]Question, int, error) {
 	if source.Judgements == "" {
 		return nil, 0, fmt.Errorf("%s: TREC topics need a file of judgements beside them", source.Path)
@@ -44,8 +45,8 @@ func readTREC(source QuestionFile) ([]Question, int, error) {
 	return joinJudgements(topics, source.Path, source.Judgements)
 }
 
-// readBEIR reads a BEIR folder (queries.jsonl and qrels/SPLIT.tsv), or queries alone with a file of judgements. It
-// returns the questions and how many were left out.
+// readBEIR reads a BEIR folder (queries.jsonl and qrels/SPLIT.tsv), or queries alone with a file of judgements,
+// without which it fails. It returns the questions with a relevant passage and how many others were left out.
 func readBEIR(source QuestionFile) ([]Question, int, error) {
 	queries, judgements := source.Path, source.Judgements
 	if info, err := os.Stat(source.Path); err != nil {
@@ -85,7 +86,7 @@ func readBEIR(source QuestionFile) ([]Question, int, error) {
 	return joinJudgements(topics, queries, judgements)
 }
 
-// oneOf returns path, or path with .gz if only that exists. It fails if neither exists.
+// oneOf returns path, or path with .gz if only that exists. It fails if neither does.
 func oneOf(path string) (string, error) {
 	for _, name := range []string{path, path + ".gz"} {
 		if _, err := os.Stat(name); err == nil {
@@ -95,8 +96,8 @@ func oneOf(path string) (string, error) {
 	return "", fmt.Errorf("there is no %s, plain or with .gz", path)
 }
 
-// splitOf returns the file of judgements of a BEIR folder: that of source.Split, or the only one. It fails if there are
-// several and none is named.
+// splitOf returns the file of judgements of a BEIR folder: that of source.Split, plain or with .gz, or the only
+// one. It fails if there is none, or several and none is named.
 func splitOf(source QuestionFile) (string, error) {
 	folder := filepath.Join(source.Path, "qrels")
 	if source.Split != "" {
@@ -127,9 +128,9 @@ type judgement struct {
 	grade             float64
 }
 
-// parseJudgement parses a line of judgements: TREC's four columns (question, anything, passage, grade), or BEIR's three
-// with TABs between them (query-id, corpus-id, score). It returns the zero value for BEIR's first line, which names the
-// columns.
+// parseJudgement parses a line of judgements: TREC's four columns (question, anything, passage, grade), or BEIR's
+// three with TABs between them (query-id, corpus-id, score). It returns the zero value for BEIR's first line, which
+// names the columns. The error names the file and line.
 func parseJudgement(path string, line int, text []byte) (judgement, error) {
 	if columns := strings.Split(string(bytes.TrimRight(text, "\r")), "\t"); len(columns) == 3 {
 		if line == 1 && columns[0] == "query-id" {
@@ -140,9 +141,7 @@ func parseJudgement(path string, line int, text []byte) (judgement, error) {
 	columns := strings.Fields(string(text))
 	if len(columns) != 4 {
 		return judgement{}, fileError(
-			path,
-			line,
-			"",
+			path, line, "",
 			"it has %d columns: TREC's judgements have four (question, iteration, passage and grade), and BEIR's three with TABs between them (query-id, corpus-id and score)",
 			len(columns),
 		)
@@ -164,9 +163,10 @@ func newJudgement(path string, line int, field, question, passage, grade string)
 	return judgement{question, passage, number}, nil
 }
 
-// joinJudgements reads judgements and gives them to the questions. It returns the questions with a relevant passage,
-// and the number of those that the judgements name without one. Questions that the judgements do not name belong to
-// another split and are not counted.
+// joinJudgements reads judgements and gives them to the questions, which it changes. It returns the questions with
+// a relevant passage, in their order, and the number of those that the judgements name without one. Questions that
+// the judgements do not name belong to another split and are not counted. It fails if an id is empty or occurs
+// twice, or a line judges an unknown question or a passage in two ways. path is that of the questions, for errors.
 func joinJudgements(topics []Question, path, judgements string) ([]Question, int, error) {
 	at := make(map[string]int, len(topics))
 	for i := range topics {
@@ -194,14 +194,8 @@ func joinJudgements(topics []Question, path, judgements string) ([]Question, int
 		}
 		if before, twice := q.Grades[j.passage]; twice && before != j.grade {
 			return fileError(
-				judgements,
-				line,
-				"",
-				"passage %q is judged %v for question %q, and %v before",
-				j.passage,
-				j.grade,
-				j.question,
-				before,
+				judgements, line, "", "passage %q is judged %v for question %q, and %v before", j.passage, j.grade,
+				j.question, before,
 			)
 		}
 		q.Grades[j.passage] = j.grade

@@ -39,5 +39,5 @@ func Compare(a, b Hit) int {
 	return cmp.Compare(a.Ordinal, b.Ordinal)
 }
 
-// Sort sorts hits best first, in place.
+// Sort sorts hits best first, in place; of equal scores the lower ordinal comes first.
 func Sort(hits []Hit) { slices.SortFunc(hits, Compare) }

@@ -29,9 +29,8 @@ func (t *TopK) Reset(k int) {
 	t.heap = t.heap[:0]
 }
 
-// Threshold returns the score that a new hit must reach to be kept: minus infinity
-// until the collector is full. A hit that equals it is kept only when its
-// ordinal is lower than the worst kept one's.
+// Threshold returns the score that a new hit must reach to be kept: minus infinity until k hits are kept, and if k
+// is 0. A hit that equals it is kept only when its ordinal is lower than the worst kept one's.
 func (t *TopK) Threshold() float32 {
 	if len(t.heap) < t.k || t.k == 0 {
 		return float32(math.Inf(-1))

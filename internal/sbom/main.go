@@ -28,7 +28,8 @@ func main() {
 	}
 }
 
-// run writes the parts of the program args[0], of version args[1], as CycloneDX JSON.
+// run writes the parts of the program args[0], of version args[1], as CycloneDX JSON to out. It fails if there are
+// not two arguments or the file is no Go program.
 func run(args []string, out io.Writer) error {
 	if len(args) != 2 {
 		return fmt.Errorf("name the program whose parts to list, and its version: there are %d arguments", len(args))
@@ -45,7 +46,9 @@ func run(args []string, out io.Writer) error {
 	return encoder.SetPretty(true).SetEscapeHTML(false).EncodeVersion(bom, cdx.SpecVersion1_6)
 }
 
-// newBOM lists what a program was built of, and the archives that it fetches.
+// newBOM returns the bill of materials of a program: the Go release and modules that it was built of, by info, and
+// the archives that it fetches. version is the program's, and that of modules of the same commit. It fails if a
+// module's sum is not one.
 func newBOM(info *debug.BuildInfo, version string, fetched []provision.Wheel) (*cdx.BOM, error) {
 	program := cdx.Component{Type: cdx.ComponentTypeApplication, Name: "conclave", Version: version}
 	program.BOMRef = "conclave@" + version

@@ -22,7 +22,8 @@ type wordCount struct{ count, last uint32 }
 // NewBuilder returns an empty Builder.
 func NewBuilder() *Builder { return &Builder{counts: map[string]*wordCount{}} }
 
-// Add counts the words of one text, given in parts, each word once.
+// Add counts the words of one text, given in parts, each word once. Above mostCounted words it forgets the rarest,
+// whose counts then begin at 0 again.
 func (b *Builder) Add(parts ...string) {
 	b.texts++
 	eachWord(parts, func(word string) {
@@ -45,7 +46,7 @@ func (b *Builder) Add(parts ...string) {
 	}
 }
 
-// eachWord calls yield with each word of the parts (Words), with repetitions.
+// eachWord calls yield with each word of the parts (Words), normalised, in order and with repetitions.
 func eachWord(parts []string, yield func(word string)) {
 	for _, part := range parts {
 		Words(normalise.Words(part), yield)
@@ -65,7 +66,8 @@ func Distinct(parts ...string) (words []string) {
 	return words
 }
 
-// Lexicon returns a Lexicon of the words that were counted.
+// Lexicon returns a Lexicon of the words that were counted, without those that were forgotten. The Builder can be
+// used on.
 func (b *Builder) Lexicon() *Lexicon {
 	counts := make(map[string]uint32, len(b.counts))
 	for word, c := range b.counts {

@@ -85,7 +85,8 @@ func (l *letters) countLetters(words []string) {
 	}
 }
 
-// logProbability returns the natural logarithm of the probability of a word, by its letters.
+// logProbability returns the natural logarithm of the probability of a word in lower case, by its letters. The
+// longer the word, the lower it is.
 func (l *letters) logProbability(word string) float64 {
 	sum, a, b := 0., 0, 0
 	for _, r := range word + " " {
@@ -122,17 +123,7 @@ func (e Edits) Typed(letters int) float64 {
 	n := float64(max(letters, 2))
 	missing, swapped := math.Log(4*n), math.Log(4*(n-1))
 	added, replaced := math.Log(4*26*(n+1)), math.Log(4*25*n)
-	return float64(
-		e.Total(),
-	)*math.Log(
-		mistyped,
-	) - float64(
-		e.Missing,
-	)*missing - float64(
-		e.Swapped,
-	)*swapped - float64(
-		e.Added,
-	)*added - float64(
-		e.Replaced,
-	)*replaced
+	sum := float64(e.Total()) * math.Log(mistyped)
+	return sum - float64(e.Missing)*missing - float64(e.Swapped)*swapped - float64(e.Added)*added -
+		float64(e.Replaced)*replaced
 }

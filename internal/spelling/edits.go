@@ -22,9 +22,9 @@ func (e Edits) Total() int { return int(e.Missing) + int(e.Added) + int(e.Replac
 // longest is the largest number of letters of a typed word: those of a word in a Lexicon and the most edits.
 const longest = LongestWord + 2
 
-// Between returns the fewest edits from the word that was meant to the word that was typed; each letter takes part in
-// at most one (the optimal string alignment distance). It returns false if there are more than most, or a word is too
-// long for a Lexicon.
+// Between returns the fewest edits, by kind, from the word that was meant to the word that was typed; each letter
+// takes part in at most one (the optimal string alignment distance). Both are in lower case. It returns false if
+// there are more than `most`, or a word is too long for a Lexicon.
 func Between(meant, typed []rune, most int) (Edits, bool) {
 	m, n := len(meant), len(typed)
 	if m > longest || n > longest || m-n > most || n-m > most {

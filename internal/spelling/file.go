@@ -17,7 +17,7 @@ import (
 // numbers are unsigned varints. The last eight bytes are the XXH3 of everything before them.
 const magic = "conclave spelling 1\n"
 
-// AppendBinary appends the content of a Lexicon's file.
+// AppendBinary appends the content of a Lexicon's file to b and returns the result, which ends with a checksum.
 func (x *Lexicon) AppendBinary(b []byte) []byte {
 	from := len(b)
 	b = append(b, magic...)
@@ -34,7 +34,8 @@ func (x *Lexicon) AppendBinary(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, xxh3.Hash(b[from:]))
 }
 
-// Write writes a Lexicon to a file, without syncing it.
+// Write writes a Lexicon to a file, replacing what is there, without syncing it. After an error the file may be
+// incomplete.
 func Write(d disk.Disk, path string, x *Lexicon) error { return d.WriteFile(path, x.AppendBinary(nil)) }
 
 // Read reads a Lexicon from a file. It fails if the file is missing or damaged.
@@ -46,8 +47,7 @@ func Read(d disk.Disk, path string) (*Lexicon, error) {
 	x, err := Parse(m.Data)
 	if err != nil {
 		err = fmt.Errorf(
-			"spelling file %q is damaged: %w (restore the file from a snapshot, or index the passages again)",
-			path,
+			"spelling file %q is damaged: %w (restore the file from a snapshot, or index the passages again)", path,
 			err,
 		)
 	}

@@ -100,7 +100,8 @@ type Candidate struct {
 	Edits Edits // from Word to what was typed
 }
 
-// Near appends to into the words that are from one to most edits away from the typed word, which is in lower case.
+// Near appends to `into` the words that are from one to `most` edits away from the typed word, which is in lower
+// case, the shorter ones first. The word itself is not among them.
 func (x *Lexicon) Near(into []Candidate, typed string, most int) []Candidate {
 	letters := []rune(typed)
 	marks := letterSignature(typed)
@@ -131,7 +132,7 @@ func appendRunes(into []rune, word string) []rune {
 	return into
 }
 
-// wordAt returns the word with an index.
+// wordAt returns the word with an index from 0, in the order of the words.
 func (s *sameLength) wordAt(at int) string {
 	from := uint32(0)
 	if at > 0 {

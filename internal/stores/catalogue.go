@@ -49,7 +49,8 @@ type ListedCollection struct {
 }
 
 // OpenCatalogue opens the collections of a configuration: those of its data folder, or of its cluster, which has to
-// answer. In a data folder it finishes interrupted changes.
+// answer. In a data folder, which it makes if need be, it finishes interrupted changes, unless the configuration is
+// read-only.
 func OpenCatalogue(ctx context.Context, config configs.Config) (Catalogue, error) {
 	if config.Data == "" {
 		return openCluster(ctx, config)

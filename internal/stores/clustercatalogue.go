@@ -47,7 +47,8 @@ func listedEntry(e opensearch.Entry) ListedCollection {
 	return listedWith(e.Name, []byte(e.Manifest.Settings))
 }
 
-// List describes the collections by one request.
+// List describes the collections by one request to the cluster, in the order that the cluster's List has. With an
+// error it returns those that are known.
 func (x *indexes) List(ctx context.Context) ([]ListedCollection, error) {
 	all, err := x.Cluster.List(ctx)
 	var out []ListedCollection
@@ -71,7 +72,8 @@ func (x *indexes) Find(ctx context.Context, name string) (*ListedCollection, err
 // of their shards is a matter of Conditions.
 func (x *indexes) Examine(ctx context.Context) ([]ListedCollection, error) { return x.List(ctx) }
 
-// At returns the configuration and the location of a collection. It fails if none can have the name.
+// At returns the configuration and the location of a collection, which need not exist. It fails if none can have
+// the name.
 func (x *indexes) At(name string) (configs.Config, store.Location, error) {
 	config := x.config
 	config.Store = prefixOf(config.Store) + name
@@ -79,8 +81,8 @@ func (x *indexes) At(name string) (configs.Config, store.Location, error) {
 	return config, at, err
 }
 
-// Create makes a collection without passages. The error is a *collections.Error if the name, the kind of index or an
-// expert is not possible in a cluster, or the name is taken.
+// Create makes a collection without passages. The error is a *collections.Error if the name, the kind of index or
+// an expert is not possible in a cluster, or the name is taken; other errors are those of the cluster.
 func (x *indexes) Create(ctx context.Context, name string, s collections.Settings, o store.BuildOptions) error {
 	if err := x.CheckName(name); err != nil {
 		return &collections.Error{Code: collections.Invalid, Detail: err.Error()}

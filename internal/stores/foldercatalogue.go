@@ -83,7 +83,8 @@ func (f *folders) checkOpenable(ctx context.Context, name string) error {
 	return err
 }
 
-// At returns the configuration and the location of a collection. Its snapshots are in a folder of its own.
+// At returns the configuration and the location of a collection, which need not exist. Its snapshots are in a
+// folder of its own. The error is always nil.
 func (f *folders) At(name string) (configs.Config, store.Location, error) {
 	config := f.config
 	config.Collection = f.folder.Path(name)
@@ -114,7 +115,8 @@ func (f *folders) Conditions(context.Context) (store.Condition, map[string]store
 // Observe does nothing: no other machine is asked.
 func (f *folders) Observe(func(store.Exchange)) {}
 
-// Bytes returns the bytes of the collection's files.
+// Bytes returns the bytes of the collection's files; 0 if there is no collection. Files that are removed meanwhile
+// do not count.
 func (f *folders) Bytes(_ context.Context, name string) (bytes int64, err error) {
 	err = filepath.WalkDir(f.folder.Path(name), func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -37,7 +37,7 @@ func At(config configs.Config) (store.Location, error) {
 }
 
 // accessOf returns the user, password, key and certificates for requests to a cluster. It reads those that are in
-// files, and fails if such a file is missing or empty.
+// files, without white space around them, and fails if such a file is missing or empty.
 func accessOf(c configs.Cluster) (cluster.Access, error) {
 	access := cluster.Access{CA: c.CA, User: c.User, Password: string(c.Password), APIKey: string(c.APIKey)}
 	for file, into := range map[string]*string{c.PasswordFile: &access.Password, c.APIKeyFile: &access.APIKey} {
@@ -66,8 +66,9 @@ func Experts(ctx context.Context, config configs.Config) ([]store.Expert, error)
 	return at.Experts(ctx)
 }
 
-// Copy copies the collection of one store to another one that has none there, with its vectors, its calibration and its
-// settings. Nothing is encoded. Of the options, Index, Threads and Progress are used.
+// Copy copies the collection of one store to another one that has none there, with its vectors, its calibration and
+// its settings, and returns what was written. Nothing is encoded. Of the options, Index, Threads and Progress are
+// used. The errors are those of both stores; Location.Index says what is left after one.
 func Copy(
 	ctx context.Context,
 	from, to store.Location,
@@ -89,8 +90,8 @@ func Copy(
 	return to.Index(ctx, all, o)
 }
 
-// Settle merges deleted documents of the configured store away, and returns its numbers of passages and deleted
-// documents before and after. It fails for a folder.
+// Settle merges deleted documents of the configured store away, which may take long, and returns its numbers of
+// passages and deleted documents before and after. It fails for a folder.
 func Settle(ctx context.Context, config configs.Config) (before, after opensearch.Statistics, err error) {
 	at, err := At(config)
 	if err != nil {

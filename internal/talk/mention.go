@@ -13,8 +13,8 @@ type Mention struct {
 	Topic string
 }
 
-// Mentions returns the ways to read a message as one about a document, the likeliest first; nil if there are none. It
-// does not know which documents there are.
+// Mentions returns the ways to read a message as one about a document, the likeliest first; nil if there are none
+// or it has more than mostMention bytes. It does not know which documents there are.
 func Mentions(message string) (out []Mention) {
 	text := strings.Join(strings.Fields(strings.Trim(message, " \t\r\n?!.")), " ")
 	if len(text) > mostMention {
@@ -57,7 +57,8 @@ type template struct {
 const namedForm = `(?:.+? +)??["“„'‘].+?["”“'’]|(?:.+? +)??(?:file|document|pdf|page) +[^ ,]+|` +
 	`.+? +(?:file|document|pdf|page)|.+?\.[a-z][a-z0-9]{0,4}`
 
-// withNames returns the template of an example, in which DOCUMENT and TOPIC stand for what differs.
+// withNames returns t with the pattern of an example, in which DOCUMENT and TOPIC stand for what differs. Case,
+// commas and the number of spaces do not matter. It panics if the pattern cannot be compiled.
 func (t template) withNames(example string) template {
 	words := strings.Fields(example)
 	for i, w := range words {
@@ -88,8 +89,8 @@ var (
 	endOfFile = regexp.MustCompile(`(?i)[^ ]\.[a-z][a-z0-9]{0,4}$`)
 )
 
-// bareName returns the name of a document without quotation marks, article, and words such as file. named is whether
-// one of these, but for the article, or the ending of a file says that it is a document.
+// bareName returns the name of a document without quotation marks, article, and words such as file; it may be "".
+// named is whether one of these, but for the article, or the ending of a file says that it is a document.
 func bareName(text string) (name string, named bool) {
 	name = article.ReplaceAllString(strings.TrimSpace(text), "")
 	if parts := kindOfIt.FindStringSubmatch(name); parts != nil {

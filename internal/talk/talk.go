@@ -40,8 +40,9 @@ const (
 	smoothing    = .05 // added to the count of each word and pair of words of a kind
 )
 
-// Classify returns the kind of a message that names no document. follows says whether the user asked something before.
-// A message is a Question unless all its words are in the examples of another kind, and make that kind more likely.
+// Classify returns the kind of a message that names no document; never Document or Within. follows says whether the
+// user asked something before. A message is a Question unless all its words are in the examples of another kind,
+// and make that kind more likely; so are an empty one and one that asks for two kinds of things.
 func Classify(message string, follows bool) Kind {
 	model := learned()
 	kind := Aside
@@ -149,8 +150,8 @@ func (c *class) countWords(words []string) {
 	}
 }
 
-// wordsAndPairs returns the words, followed by the pairs of neighbouring words; "" stands before the first and after
-// the last.
+// wordsAndPairs returns each word, followed by its pair with the word before it, and at last the pair of the last
+// word with nothing; "" stands before the first and after the last.
 func wordsAndPairs(words []string) []string {
 	out := make([]string, 0, 2*len(words)+1)
 	before := ""
@@ -161,8 +162,8 @@ func wordsAndPairs(words []string) []string {
 	return append(out, before+" ")
 }
 
-// logLikelihood returns the natural logarithm of the probability of words among messages of the kind. distinct is the
-// number of different features of all kinds.
+// logLikelihood returns the natural logarithm of the probability of words among messages of the kind. distinct is
+// the number of different words and pairs of all kinds.
 func (c *class) logLikelihood(words []string, distinct int) float64 {
 	sum := 0.0
 	for _, f := range wordsAndPairs(words) {
@@ -244,18 +245,18 @@ func (m *model) classifyAround(words []string, follows bool) Kind {
 
 // classifyApart returns the kind of the words next to a courtesy; Question if courtesy is none.
 func (m *model) classifyApart(courtesy, words []string, follows bool) Kind {
-	said := m.classify(courtesy, follows)
-	if !courtesies[said] {
+	kindBeside := m.classify(courtesy, follows)
+	if !courtesies[kindBeside] {
 		return Question
 	}
 	kind := m.classify(words, follows)
 	if kind == Aside {
-		return said
+		return kindBeside
 	}
 	return kind
 }
 
-// classify returns the kind of words, as Classify does of a message.
+// classify returns the kind of words, as Classify does of a message of one clause without courtesies.
 func (m *model) classify(words []string, follows bool) Kind {
 	best := m.questions
 	question := m.questions.logLikelihood(words, m.distinct)

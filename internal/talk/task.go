@@ -23,8 +23,9 @@ var (
 )
 
 // AnswerTask returns the answer to a message in which a chat program asks for a title, tags or the like of a
-// conversation: the first thing that the user said as the title and as each text that is wanted, and an empty list for
-// each list. ok is false for other messages.
+// conversation: a JSON object as the instruction shows one, with the beginning of the first thing that the user
+// said as each text, and an empty list for each list; without such an object, that beginning alone. ok is false for
+// other messages.
 func AnswerTask(message string) (answer string, ok bool) {
 	begin := spoken.FindStringIndex(message)
 	if begin == nil || !byModel.MatchString(message) {
@@ -57,7 +58,8 @@ func AnswerTask(message string) (answer string, ok bool) {
 	return title, aTitle.MatchString(instruction)
 }
 
-// shortTitle returns the beginning of a text as a title: whole words on one line, without the punctuation at its end.
+// shortTitle returns the beginning of a text as a title: whole words on one line, at most mostTitle bytes, without
+// the punctuation at its end.
 func shortTitle(text string) string {
 	title := strings.Join(strings.Fields(text), " ")
 	if len(title) > mostTitle {

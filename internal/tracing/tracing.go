@@ -28,9 +28,11 @@ import (
 )
 
 // Open returns a tracer that sends spans to the collector named by OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
-// OTEL_EXPORTER_OTLP_ENDPOINT; nil if neither is set. variable returns the value of an environment variable, "" if it
-// is not set. The SDK reads others by itself, such as OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and
-// OTEL_TRACES_SAMPLER. shut sends what waits and ends the tracer.
+// OTEL_EXPORTER_OTLP_ENDPOINT; nil if neither is set or other variables switch tracing off. variable returns the
+// value of an environment variable, "" if it is not set. The SDK reads others by itself, such as OTEL_SERVICE_NAME,
+// OTEL_RESOURCE_ATTRIBUTES and OTEL_TRACES_SAMPLER. shut, never nil without an error, sends what waits and ends the
+// tracer, which works in the background. The error is about a variable with a value that is not possible; whether
+// the collector answers is not tried. version is the program's.
 func Open(
 	ctx context.Context,
 	variable func(string) string,
@@ -137,7 +139,8 @@ func (c *client) UploadTraces(ctx context.Context, spans []*wire.ResourceSpans) 
 	return nil
 }
 
-// post sends spans in one request. It fails for a status that tells of no success.
+// post sends spans in one request, within the client's timeout. It fails if the collector does not answer or
+// answers with a status of 300 or more.
 func (c *client) post(ctx context.Context, spans []*wire.ResourceSpans) error {
 	body, err := proto.Marshal(&wire.TracesData{ResourceSpans: spans})
 	if err != nil {

@@ -53,9 +53,10 @@ type Log struct {
 	writing   sync.Mutex          // held while the file is written, and before mu
 }
 
-// Open returns the log in a file, which need not exist. The log has at most most questions, which is 1 or more: a
-// further one replaces the one that was asked least often, of these the one not asked for longest. A question that was
-// not asked for the time age is dropped. Open fails if the file cannot be read or is not a log.
+// Open returns the log in a file, which need not exist. The log has at most `most` questions, which is 1 or more: a
+// further one replaces the one that was asked least often, of these the one not asked for longest. A question that
+// was not asked for the time age is dropped. Open fails if the file cannot be read or is not a log. It starts
+// nothing: Run or Write writes the file.
 func Open(d disk.Disk, path string, most int, age time.Duration) (*Log, error) {
 	l := &Log{disk: d, path: path, most: most, age: age, now: time.Now, questions: map[string]Question{}}
 	text, err := d.ReadFile(path)
@@ -84,15 +85,17 @@ func shorten(question string) string {
 	return strings.ToValidUTF8(question[:mostBytes], "") + "…"
 }
 
-// keyOf returns a text that is equal for questions that count as the same: their words in lower case.
+// keyOf returns a text that is equal for questions that count as the same: their words in lower case, with one
+// space between; "" if there are none.
 func keyOf(question string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(shorten(question)), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r)
 	}), " ")
 }
 
-// Add counts one more asking of q.Question, now, with the verdict, filter and nearest passage of q. The other fields of
-// q are ignored, and so is a question without a letter or digit.
+// Add counts one more asking of q.Question, now, with the verdict, filter and nearest passage of q. The other
+// fields of q are ignored, and so is a question without a letter or digit. If the log is full, it drops another
+// question. It does not write the file.
 func (l *Log) Add(q Question) {
 	key := keyOf(q.Question)
 	if key == "" {
@@ -114,7 +117,8 @@ func (l *Log) Add(q Question) {
 	l.changed = true
 }
 
-// Answered removes a question, since it is answered now. A question that is not in the log changes nothing.
+// Answered removes a question, since it is answered now. A question that is not in the log changes nothing. It does
+// not write the file.
 func (l *Log) Answered(question string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +137,7 @@ func (l *Log) dropOld() {
 	l.changed = l.changed || len(l.questions) < before
 }
 
-// dropLeast removes the question that compares last, other than the one with the key except.
+// dropLeast removes the question that compares last, other than the one with the key except. The caller holds mu.
 func (l *Log) dropLeast(except string) {
 	least := ""
 	for key, q := range l.questions {
@@ -152,7 +156,7 @@ func compare(a, b Question) int {
 // Most returns the number of questions that the log has room for.
 func (l *Log) Most() int { return l.most }
 
-// All returns the questions: those asked more often first, then those asked later.
+// All returns the questions: those asked more often first, then those asked later. It drops those that are too old.
 func (l *Log) All() []Question {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,8 +195,8 @@ func (l *Log) Remove(question string) (removed int, err error) {
 	return removed, nil
 }
 
-// Run writes the file when questions have changed, every few seconds and at the end, until ctx is done. It calls report
-// with the first error of writing and goes on, and with nil when writing works again.
+// Run writes the file when questions have changed, every few seconds and once at the end, and returns when ctx is
+// done. It calls report with the first error of writing and goes on, and with nil when writing works again.
 func (l *Log) Run(ctx context.Context, report func(error)) {
 	failing := false
 	tick := time.NewTicker(writeEvery)
@@ -211,7 +215,7 @@ func (l *Log) Run(ctx context.Context, report func(error)) {
 	}
 }
 
-// Write writes the file if questions have changed since it was written.
+// Write writes the file if questions have changed since it was written. After an error the next Write tries again.
 func (l *Log) Write() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()

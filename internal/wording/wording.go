@@ -17,15 +17,15 @@ const (
 	names   = 20  // names of a list that are shown
 )
 
-// Shorten returns a text as a message shows it: the beginning of a long one, without half a
-// character, and an ellipsis.
+// Shorten returns a text as a message shows it: whole up to 128 bytes, else its first 64, without half a character,
+// and an ellipsis.
 func Shorten(s string) string {
 	head, rest := beginning(s)
 	return head + rest
 }
 
-// Quote returns a text in quotes, with control characters visible, as Go writes it. Of a long
-// one it returns the beginning, with an ellipsis behind the quotes.
+// Quote returns a text in quotes, with control characters visible, as Go writes it. Of one with more than 128 bytes
+// it returns the first 64, with an ellipsis behind the quotes.
 func Quote(s string) string {
 	head, rest := beginning(s)
 	return strconv.Quote(head) + rest
@@ -39,7 +39,8 @@ func beginning(s string) (head, rest string) {
 	return strings.ToValidUTF8(s[:shown], ""), "…"
 }
 
-// List joins names with commas: a, b, c. Of many it lists the first and says how many more there are.
+// List joins names with commas: a, b, c. Of more than 20 it lists the first 20 and says how many more there are; ""
+// for none.
 func List[T ~string](all []T) string {
 	more := ""
 	if len(all) > names {
@@ -53,8 +54,8 @@ func List[T ~string](all []T) string {
 	return strings.Join(texts, ", ") + more
 }
 
-// Pointer returns the JSON pointer (RFC 6901) of a member of an object, or of an item of a
-// list by its index, below another pointer.
+// Pointer returns the JSON pointer (RFC 6901) of a member of an object by its name, which it escapes, or of an item
+// of a list by its index, below another pointer; "" is the pointer of the whole.
 func Pointer[T string | int](below string, step T) string {
 	switch step := any(step).(type) {
 	case int:

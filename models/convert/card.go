@@ -35,9 +35,7 @@ func writeCard(w io.Writer, m *models.Manifest) error {
 	case models.KindReader:
 		r := m.Reader
 		row("longest question, passage", fmt.Sprintf(
-			"%d tokens of a question, %d of a title, %d of both and the text",
-			r.MaxTokens.Question,
-			r.MaxTokens.Title,
+			"%d tokens of a question, %d of a title, %d of both and the text", r.MaxTokens.Question, r.MaxTokens.Title,
 			r.MaxTokens.Pair,
 		))
 		row("passage template", r.Template)
@@ -94,9 +92,7 @@ func whatItIs(m *models.Manifest) string {
 		what = "each token of a text becomes a vector"
 	}
 	return fmt.Sprintf(
-		"An expert bundle for conclave: %s of %d numbers, compared by %s.",
-		what,
-		m.Dimension(),
+		"An expert bundle for conclave: %s of %d numbers, compared by %s.", what, m.Dimension(),
 		strings.ReplaceAll(m.Vectors.Similarity, "-", " "),
 	)
 }

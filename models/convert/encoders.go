@@ -36,13 +36,11 @@ func openEncoders(ctx context.Context, dir, passageDir string) (*encoders, error
 	case e.question.head == passagePrefix:
 		err = fmt.Errorf(
 			"%s holds no question encoder (%s…): give the question encoder's checkpoint first and this one as the passage encoder's",
-			dir,
-			questionPrefix,
+			dir, questionPrefix,
 		)
 	case e.passage.head == questionPrefix && passageDir == "":
 		err = fmt.Errorf(
-			"%s holds a question encoder and no passage encoder (%s…): name the passage encoder's checkpoint too",
-			dir,
+			"%s holds a question encoder and no passage encoder (%s…): name the passage encoder's checkpoint too", dir,
 			passagePrefix,
 		)
 	case e.passage.head == questionPrefix:
@@ -91,9 +89,7 @@ func (e *encoders) newManifest(srcDir, outDir string, o Options) (models.Manifes
 		return models.Manifest{}, err
 	}
 	m, err := newManifest(
-		srcDir,
-		outDir,
-		o,
+		srcDir, outDir, o,
 		[2]importedSide{{q.checkpoint, q.tokenizer, q.config.Output()}, {p.checkpoint, p.tokenizer, p.config.Output()}},
 		q.isDPR(),
 	)

@@ -100,9 +100,7 @@ func checkFamily(path, modelType string) (*family, error) {
 	}
 	return nil, fmt.Errorf(
 		"%s: model_type is %q; %s are imported, and t5 as a generator (another encoder can be exported to ONNX first, where its tokenizer is one of theirs)",
-		path,
-		modelType,
-		familyNames(),
+		path, modelType, familyNames(),
 	)
 }
 

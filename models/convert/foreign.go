@@ -127,9 +127,7 @@ func openExported(dir string, o Options) (*exportedModel, error) {
 // the same for one model. It fails if they pool differently.
 func exportedManifest(q, p *exportedModel, srcDir, outDir string, o Options) (models.Manifest, error) {
 	m, err := newManifest(
-		srcDir,
-		outDir,
-		o,
+		srcDir, outDir, o,
 		[2]importedSide{{&q.checkpoint, q.tokenizer, q.config.Dimension}, {&p.checkpoint, p.tokenizer, p.config.Dimension}},
 		false,
 	)
@@ -144,10 +142,7 @@ func exportedManifest(q, p *exportedModel, srcDir, outDir string, o Options) (mo
 		m.Vectors.Question.File, m.Vectors.Passage.File = questionFile, passageFile
 		if q.pooling != p.pooling || q.normalise != p.normalise {
 			err = fmt.Errorf(
-				"the encoders pool differently: %q (unit length: %t) and %q (%t)",
-				q.pooling,
-				q.normalise,
-				p.pooling,
+				"the encoders pool differently: %q (unit length: %t) and %q (%t)", q.pooling, q.normalise, p.pooling,
 				p.normalise,
 			)
 		}

@@ -175,8 +175,7 @@ func importGenerator(ctx context.Context, srcDir, outDir string, o Options) (*mo
 	tokenizer, err := disk.ReadRegular(filepath.Join(srcDir, words), mostTokenizer)
 	if err != nil {
 		return nil, fmt.Errorf(
-			"%w (that of the T5 that it was trained from: save its tokenizer in transformers, which writes %s)",
-			err,
+			"%w (that of the T5 that it was trained from: save its tokenizer in transformers, which writes %s)", err,
 			words,
 		)
 	}

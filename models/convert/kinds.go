@@ -121,12 +121,8 @@ func (t *tower) prefixProblem() error {
 		return nil
 	}
 	known := fmt.Sprintf(
-		"those of a %sModel are expected (%s), alone or with %q, %q or %q in front",
-		t.family.class,
-		first,
-		t.family.prefix,
-		questionPrefix+dprBody,
-		passagePrefix+dprBody,
+		"those of a %sModel are expected (%s), alone or with %q, %q or %q in front", t.family.class, first,
+		t.family.prefix, questionPrefix+dprBody, passagePrefix+dprBody,
 	)
 	var prefixes []string
 	for _, name := range t.set.Names() {
@@ -138,9 +134,7 @@ func (t *tower) prefixProblem() error {
 		slices.Sort(prefixes)
 		return fmt.Errorf(
 			"%s: the names of the tensors begin with %q; %s. Save the encoder itself, as a BertModel, which drops the prefix",
-			t.dir,
-			prefixes,
-			known,
+			t.dir, prefixes, known,
 		)
 	}
 	names := slices.Sorted(slices.Values(t.set.Names()))

@@ -113,8 +113,7 @@ func (u update) checkSuits(m *models.Manifest) error {
 	}
 	if len(fresh) > 0 {
 		return fmt.Errorf(
-			"tensor %q is new, and %s has no such tensor",
-			sharedTower+"."+slices.Sorted(maps.Keys(fresh))[0]+".new",
+			"tensor %q is new, and %s has no such tensor", sharedTower+"."+slices.Sorted(maps.Keys(fresh))[0]+".new",
 			m.KindInWords(),
 		)
 	}

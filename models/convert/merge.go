@@ -33,8 +33,7 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o Options) (*models.Bu
 	if o.Base == "" {
 		return nil, fmt.Errorf(
 			"a delta needs its base: name the folder of the checkpoint of %q, whose weights have the SHA-256 %s",
-			d.Manifest.Base.Name,
-			d.Manifest.Base.WeightsSHA256,
+			d.Manifest.Base.Name, d.Manifest.Base.WeightsSHA256,
 		)
 	}
 	if d.Manifest.Kind == models.KindDesireMe {
@@ -93,11 +92,8 @@ func (d *Delta) suitsBase(base *encoders) error {
 	sum, err := hashWeights(base.distinctTowers())
 	if want := d.Manifest.Base.WeightsSHA256; err == nil && sum != want {
 		err = fmt.Errorf(
-			"the delta changes a base whose weights have the SHA-256 %s (%s); those in %s have %s",
-			want,
-			d.Manifest.Base.Name,
-			base.question.dir,
-			sum,
+			"the delta changes a base whose weights have the SHA-256 %s (%s); those in %s have %s", want,
+			d.Manifest.Base.Name, base.question.dir, sum,
 		)
 	}
 	return err
@@ -149,10 +145,7 @@ func (d *Delta) mergedManifest(base *encoders, o Options) (models.Manifest, erro
 	}
 	if v := m.Vectors; v != nil && v.Pooling == models.PoolingGraph {
 		return m, fmt.Errorf(
-			"the manifest's pooling is %q; a delta's is %s, %s or %s",
-			v.Pooling,
-			models.PoolingCLS,
-			models.PoolingMean,
+			"the manifest's pooling is %q; a delta's is %s, %s or %s", v.Pooling, models.PoolingCLS, models.PoolingMean,
 			models.PoolingPooler,
 		)
 	}

@@ -153,8 +153,7 @@ func (e *exportedModel) planOutput(o Options) error {
 			Setting: models.SettingPooling,
 			Reason: fmt.Sprintf(
 				"output %s has one vector a token, and %s has no 1_Pooling/config.json that says how they become one; the model's card does: cls (the first token's) or mean",
-				onnx.Describe(e.output),
-				e.dir,
+				onnx.Describe(e.output), e.dir,
 			),
 		}
 	}

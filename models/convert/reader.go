@@ -99,10 +99,7 @@ func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, 
 		return nil, err
 	}
 	return writeBundle(
-		outDir,
-		m,
-		nil,
-		o.Check,
+		outDir, m, nil, o.Check,
 		append(t.tokenizer.file(), graphFiles([]encoderGraph{{file: m.Reader.Graph.File, tower: t}}, head, o.Int8)...),
 	)
 }

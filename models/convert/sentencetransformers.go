@@ -41,9 +41,7 @@ func (p *prompts) checkSides(path string) error {
 	if p.Default != nil {
 		if _, ok := p.Texts[*p.Default]; !ok {
 			return fmt.Errorf(
-				"%s: default_prompt_name is %q, and prompts has %q",
-				path,
-				*p.Default,
+				"%s: default_prompt_name is %q, and prompts has %q", path, *p.Default,
 				slices.Sorted(maps.Keys(p.Texts)),
 			)
 		}
@@ -64,8 +62,7 @@ func (p *prompts) checkSides(path string) error {
 	return &UndecidedError{
 		Setting: models.SettingPrefix,
 		Reason: fmt.Sprintf(
-			"%s has the prompts %s, and says of none that it is for questions (query) or for passages (document)",
-			path,
+			"%s has the prompts %s, and says of none that it is for questions (query) or for passages (document)", path,
 			strings.Join(others, ", "),
 		),
 	}
@@ -96,8 +93,7 @@ func (c *checkpoint) readSentenceTransformers() error {
 			if path := filepath.Join(c.dir, "config.json"); module.Path != "" && !exists(path) {
 				return fmt.Errorf(
 					"%s says that the encoder lies in %q: put the files of that folder beside modules.json",
-					filepath.Join(c.dir, "modules.json"),
-					module.Path,
+					filepath.Join(c.dir, "modules.json"), module.Path,
 				)
 			}
 		case "Pooling":

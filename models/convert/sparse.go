@@ -48,9 +48,7 @@ func (c *checkpoint) checkSplade(path string) error {
 	}
 	if config.Strategy != "max" || config.Activation != "relu" {
 		return fmt.Errorf(
-			"%s: a sparse encoder that pools by %q of %q: max of relu is imported",
-			path,
-			config.Strategy,
+			"%s: a sparse encoder that pools by %q of %q: max of relu is imported", path, config.Strategy,
 			config.Activation,
 		)
 	}
@@ -84,8 +82,7 @@ func (t *tower) importSparse(srcDir, outDir string, o Options) (*models.Bundle, 
 	if err := t.checkCheckpoint(head); err != nil {
 		return nil, fmt.Errorf(
 			"%s has the head of a masked language model. A dense encoder that was trained from such a model is saved as a BertModel (AutoModel in transformers does): %w",
-			sparseEncoder,
-			err,
+			sparseEncoder, err,
 		)
 	}
 	files := append(t.tokenizer.file(), graphFiles([]encoderGraph{{file: bothFile, tower: t}}, head, false)...)

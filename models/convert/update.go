@@ -63,10 +63,7 @@ func (u update) take(file *safetensors.File, full string) error {
 	at := strings.LastIndexByte(rest, '.')
 	if at <= 0 || tower != sharedTower && tower != questionTower && tower != passageTower {
 		return fmt.Errorf(
-			"tensor %q: names are TOWER.NAME.SUFFIX, with %s, %s or %s first",
-			full,
-			sharedTower,
-			questionTower,
+			"tensor %q: names are TOWER.NAME.SUFFIX, with %s, %s or %s first", full, sharedTower, questionTower,
 			passageTower,
 		)
 	}
@@ -74,10 +71,8 @@ func (u update) take(file *safetensors.File, full string) error {
 	c := u[tower][name]
 	if c.shape != nil && suffix != "down" {
 		return fmt.Errorf(
-			"tensor %q: %s.%s is changed twice: of factors, a difference and a new tensor there can be one",
-			full,
-			tower,
-			name,
+			"tensor %q: %s.%s is changed twice: of factors, a difference and a new tensor there can be one", full,
+			tower, name,
 		)
 	}
 	var err error

@@ -64,11 +64,8 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	for piece, id := range ids {
 		if id < 0 || rows > 0 && id >= rows {
 			return nil, fmt.Errorf(
-				"%s: word piece %q has id %d, and the model has %d rows (vocab_size)",
-				filepath.Join(dir, t.name),
-				piece,
-				id,
-				rows,
+				"%s: word piece %q has id %d, and the model has %d rows (vocab_size)", filepath.Join(dir, t.name),
+				piece, id, rows,
 			)
 		}
 	}
@@ -91,10 +88,7 @@ func (t *tokenizer) file() []bundleFile {
 func (t *tokenizer) same(other *tokenizer) error {
 	if t.name != other.name || t.lowerCase != other.lowerCase || !bytes.Equal(t.data, other.data) {
 		return fmt.Errorf(
-			"the encoders have different tokenizers: %s and %s, lower case %t and %t",
-			t.name,
-			other.name,
-			t.lowerCase,
+			"the encoders have different tokenizers: %s and %s, lower case %t and %t", t.name, other.name, t.lowerCase,
 			other.lowerCase,
 		)
 	}
@@ -115,8 +109,7 @@ func noTokenizer(dir string) error {
 		if exists(filepath.Join(dir, other)) {
 			return fmt.Errorf(
 				"%s has %s and no tokenizer.json: save the tokenizer in transformers, which writes one (AutoTokenizer)",
-				dir,
-				other,
+				dir, other,
 			)
 		}
 	}
@@ -254,10 +247,8 @@ func lowerCase(dir string, ids map[string]int) (bool, error) {
 	lower = valueOr(settings.LowerCase, lower)
 	if settings.Accents != nil && *settings.Accents != lower {
 		return false, fmt.Errorf(
-			"%s: strip_accents is %t and do_lower_case %t; a tokenizer.json is needed to say that",
-			path,
-			*settings.Accents,
-			lower,
+			"%s: strip_accents is %t and do_lower_case %t; a tokenizer.json is needed to say that", path,
+			*settings.Accents, lower,
 		)
 	}
 	return lower, nil

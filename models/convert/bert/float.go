@@ -59,10 +59,8 @@ func (b *builder) floatLayer(i int, l block, rows string, firstOnly bool) string
 func (b *builder) normalise(name string, n norm, rows string) string {
 	d := b.c.Dimension
 	return b.op(
-		"LayerNormalization",
-		[]string{rows, b.floats(name+".gamma", n.gamma, d), b.floats(name+".beta", n.beta, d)},
-		onnx.Int("axis", -1),
-		onnx.Real("epsilon", b.c.LayerNormEps),
+		"LayerNormalization", []string{rows, b.floats(name+".gamma", n.gamma, d), b.floats(name+".beta", n.beta, d)},
+		onnx.Int("axis", -1), onnx.Real("epsilon", b.c.LayerNormEps),
 	)
 }
 

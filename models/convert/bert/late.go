@@ -59,8 +59,7 @@ func (b *builder) late(rows string, late int) *onnx.Value {
 
 	both := b.op("Concat", []string{vector, importance}, onnx.Int("axis", 1))
 	shape := b.op(
-		"Concat",
-		[]string{b.op("Shape", []string{inputIDs}), b.ints("width.tokens", int64(late)+1)},
+		"Concat", []string{b.op("Shape", []string{inputIDs}), b.ints("width.tokens", int64(late)+1)},
 		onnx.Int("axis", 0),
 	)
 	b.graph.Add("Reshape", Tokens, []string{both, shape})

@@ -39,8 +39,7 @@ func ReaderNames(dimension int, selects bool) []tensors.TensorShape {
 	all := []tensors.TensorShape{{Name: ReaderSpan, Shape: []int{2, dimension}}, {Name: readerSpanBias, Shape: []int{2}}}
 	if selects {
 		all = append(
-			all,
-			tensors.TensorShape{Name: ReaderSelect, Shape: []int{1, dimension}},
+			all, tensors.TensorShape{Name: ReaderSelect, Shape: []int{1, dimension}},
 			tensors.TensorShape{Name: readerSelectBias, Shape: []int{1}},
 		)
 	}

@@ -185,10 +185,7 @@ func (m *Model) readDirectory(r *reader) {
 func (m *Model) check() error {
 	if m.Heads == 0 || m.Dimension == 0 || m.Dimension%m.Heads != 0 || m.Vocabulary < len(m.Pieces) {
 		return fmt.Errorf(
-			"%d numbers in %d heads, and %d rows for %d pieces, are impossible",
-			m.Dimension,
-			m.Heads,
-			m.Vocabulary,
+			"%d numbers in %d heads, and %d rows for %d pieces, are impossible", m.Dimension, m.Heads, m.Vocabulary,
 			len(m.Pieces),
 		)
 	}

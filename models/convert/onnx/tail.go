@@ -46,8 +46,7 @@ func (t Tail) Length(input string, dimension int) string {
 	squares := t.op("Mul", "squares", []string{input, input})
 	sum := t.op("MatMul", "squared", []string{squares, t.constant(Floats("ones", ones, dimension, 1))})
 	return t.op(
-		"Max",
-		"length",
+		"Max", "length",
 		[]string{t.op("Sqrt", "lengths", []string{sum}), t.constant(Floats("smallest", []float32{1e-12}))},
 	)
 }

@@ -158,10 +158,8 @@ func (f *File) parse(header []byte, start, size int64) error {
 	for _, info := range all {
 		if info.Begin != next {
 			return fmt.Errorf(
-				"tensor %q begins at byte %d where %d was expected: tensors overlap or leave a gap",
-				info.Name,
-				info.Begin,
-				next,
+				"tensor %q begins at byte %d where %d was expected: tensors overlap or leave a gap", info.Name,
+				info.Begin, next,
 			)
 		}
 		next = info.End

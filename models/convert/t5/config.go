@@ -96,13 +96,8 @@ func (c *Config) innerSize() int { return c.Heads * c.HeadSize }
 // String returns the shape in words, for messages.
 func (c Config) String() string {
 	return fmt.Sprintf(
-		"t5, %d and %d layers of %d, %d heads of %d, %s",
-		c.EncoderLayers,
-		c.DecoderLayers,
-		c.Dimension,
-		c.Heads,
-		c.HeadSize,
-		c.FeedForward,
+		"t5, %d and %d layers of %d, %d heads of %d, %s", c.EncoderLayers, c.DecoderLayers, c.Dimension, c.Heads,
+		c.HeadSize, c.FeedForward,
 	)
 }
 
@@ -126,12 +121,8 @@ func (c *Config) biasRow(distance int, decoder bool) int {
 	if distance < exact {
 		return from + distance
 	}
-	far := float32(
-		math.Log(float64(float32(distance)/float32(exact))),
-	) / float32(
-		math.Log(float64(c.MaxDistance)/float64(exact)),
-	) * float32(
-		buckets-exact,
-	)
+	share := float32(math.Log(float64(float32(distance)/float32(exact)))) /
+		float32(math.Log(float64(c.MaxDistance)/float64(exact)))
+	far := share * float32(buckets-exact)
 	return from + min(exact+int(far), buckets-1)
 }

@@ -127,8 +127,7 @@ func (b *builder) attendBefore(i int, name, rows, joined, bias string) string {
 	split := func(part string) string {
 		values := b.linear(name+part, normal, c.innerSize(), c.Dimension)
 		return b.op(
-			"Transpose",
-			[]string{b.op("Reshape", []string{values, b.ints(0, 0, int64(c.Heads), int64(c.HeadSize))})},
+			"Transpose", []string{b.op("Reshape", []string{values, b.ints(0, 0, int64(c.Heads), int64(c.HeadSize))})},
 			onnx.IntList("perm", 0, 2, 1, 3),
 		)
 	}
@@ -152,8 +151,7 @@ func (b *builder) attendPassages(i int, name, rows, joined string) (out, share s
 	name += "EncDecAttention."
 	query := b.linear(name+"q", normal, c.innerSize(), c.Dimension)
 	query = b.op(
-		"Transpose",
-		[]string{b.op("Reshape", []string{query, b.ints(-1, int64(c.Heads), int64(c.HeadSize))})},
+		"Transpose", []string{b.op("Reshape", []string{query, b.ints(-1, int64(c.Heads), int64(c.HeadSize))})},
 		onnx.IntList("perm", 1, 0, 2),
 	)
 	scores := b.op("FusedMatMul", []string{query, CrossKey(i)}, onnx.Int("transB", 1))
