@@ -92,7 +92,8 @@ The collection is not changed.`,
 	return command
 }
 
-// run reads the questions and measures on the configured collection, which it opens for measuring.
+// run reads the questions and measures on the configured collection, which it opens for measuring. It returns a usage
+// error for a negative --specialists, and fails if a file cannot be read.
 func (x *ablateCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.trials.Gate.Specialists < 0 {
 		return cli.Usagef("--specialists is 0 or more")
@@ -107,7 +108,8 @@ func (x *ablateCommand) run(cmd *cobra.Command, config configs.Config, term cli.
 }
 
 // ablate collects the answers of all sources to the questions, fits gates without one source at a time, and writes the
-// findings. It returns a usage error if a flag names a source that the collection does not have.
+// findings. It returns a usage error if a flag names a source that the collection does not have. The figures may be
+// printed already if the file of --json cannot be written.
 func (x *ablateCommand) ablate(
 	ctx context.Context,
 	l *assembly.Assembly,

@@ -66,7 +66,7 @@ questions. No vectors are cached between questions.`,
 
 // run measures searches of the configured collection with each number of experts in --counts, and returns their costs.
 // It returns a usage error if a flag is invalid, and fails if questions cannot be read or the collection cannot be
-// opened.
+// opened. No vectors are cached, whatever config says.
 func (x *benchSearchCommand) run(
 	ctx context.Context,
 	config configs.Config,

@@ -12,7 +12,8 @@ import (
 // generatedQueries is how many queries are made for generated vectors.
 const generatedQueries = 1000
 
-// newBenchVectors returns the command `conclave-lab bench ann`, which measures a vector index.
+// newBenchVectors returns the command `conclave-lab bench ann`, which measures a vector index. With --generate it makes
+// the files to measure instead.
 func newBenchVectors(term cli.Terminal) *cobra.Command {
 	var o vectors.Trial
 	var generate int

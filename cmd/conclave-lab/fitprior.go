@@ -62,7 +62,8 @@ func (x *fitPriorCommand) bind(command *cobra.Command, questions, foreign int) {
 }
 
 // run asks every domain's questions of its collection, fits the confidence to all answers and prints the figures. It
-// writes the result to the file of --out, if one is named, and fails where the result is too poor to be shipped.
+// writes the result to the file of --out, if one is named, and fails where the result is too poor to be shipped. It
+// fails as readQuestions does, and if a collection cannot be opened or asked.
 func (x *fitPriorCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, generated, folders, err := x.readQuestions(cmd.Context(), config, term)
 	if err != nil {
@@ -93,7 +94,8 @@ func (x *fitPriorCommand) run(cmd *cobra.Command, config configs.Config, term cl
 
 // readQuestions returns the questions of the domains in --questions, the questions generated from each domain's
 // collection (Assembly.GenerateQuestions) in the same order, and the folder of each domain's collection by its name. It
-// returns a usage error if there are fewer than three domains or one has no collection.
+// returns a usage error if there are fewer than three domains or one has no collection. It opens each collection for
+// this, one after the other, and fails if one cannot be opened.
 func (x *fitPriorCommand) readQuestions(
 	ctx context.Context,
 	config configs.Config,
@@ -134,7 +136,8 @@ func (x *fitPriorCommand) readQuestions(
 }
 
 // askDomain opens the collection of domains[at], which config names, without its calibration, and asks it all questions
-// (gatherEvidence). It returns the answers under the shipped gate, for FitPrior.
+// (gatherEvidence). It returns the answers under the shipped gate, for FitPrior. It fails if the collection cannot be
+// opened, or lacks the shipped gate.
 func (x *fitPriorCommand) askDomain(
 	ctx context.Context,
 	config configs.Config,

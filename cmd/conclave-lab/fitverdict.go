@@ -54,7 +54,8 @@ thresholds of their own.`,
 }
 
 // run asks every domain's questions of its collection, fits the verdict to all answers and prints the figures. It
-// writes the result to the file of --out, if one is named.
+// writes the result to the file of --out, if one is named. With --keep it prints only the confidence with a reader, and
+// the result has the other verdicts of that file.
 func (x *fitVerdictCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, generated, folders, err := x.readQuestions(cmd.Context(), config, term)
 	if err != nil {
@@ -94,7 +95,7 @@ func (x *fitVerdictCommand) run(cmd *cobra.Command, config configs.Config, term 
 
 // withReaderConfidence returns the verdicts in the file at path, with the confidence of what a reader puts first taken
 // from fit. It fails if the file cannot be read, or if either of the two has no reader or they are of different
-// readers.
+// readers. fit is not changed.
 func withReaderConfidence(path string, fit *calibration.VerdictFit) (*calibration.VerdictFit, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -113,7 +114,8 @@ func withReaderConfidence(path string, fit *calibration.VerdictFit) (*calibratio
 
 // judgeDomain asks the collection of domains[at] all questions (gatherEvidence) except those of domains near it
 // (isNear), and lets its reader read the passages found. It returns the answers for FitVerdict, and sets x.reader to
-// the reader's name. Without a reader, the answers have nothing of one and x.reader stays as it is.
+// the reader's name. Without a reader, the answers have nothing of one and x.reader stays as it is. domains and
+// generated are not changed.
 func (x *fitVerdictCommand) judgeDomain(
 	ctx context.Context,
 	config configs.Config,

@@ -55,7 +55,7 @@ the temperature of cce by golden section with the gradient descent of Yang et al
 }
 
 // run reads the questions and measures on the configured collection, which has to be a folder: passages cannot be drawn
-// at random from a store.
+// at random from a store. It returns a usage error for a store.
 func (x *poolsCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, err := x.questions.Read()
 	if err != nil {
@@ -81,7 +81,8 @@ func (x *poolsCommand) run(cmd *cobra.Command, config configs.Config, term cli.T
 }
 
 // measurePools collects scores for all questions and their passages, ranks each pool with every method and writes the
-// table, or JSON. passages are those that the pools are drawn from.
+// table, or JSON with --json -. It fails if a set of --among has fewer than two experts or an unknown one. passages are
+// those that the pools are drawn from.
 func (x *poolsCommand) measurePools(
 	ctx context.Context,
 	l *assembly.Assembly,

@@ -14,8 +14,9 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// printAnswer writes a response as a table for people: the passages with what
-// each source contributed, then how each source fared.
+// printAnswer writes a response as tables for people, in lines of at most about width characters: corrected words, the
+// answers, each ranking with what every source contributed to its passages, how each source fared, and the notes. It
+// returns the first error of writing.
 func printAnswer(out io.Writer, r reply.Response, width int) error {
 	w := &cli.ErrWriter{Out: out}
 	rankings := r.Rankings
@@ -59,7 +60,7 @@ func verdictWords(v reply.Verdict) string {
 
 // printAnswers writes the answer that a generator wrote, and each answer that a reader marked in a passage: its chance,
 // its place, and the text around it with the answer in brackets. It says so if a reader marked none that is sure
-// enough. It writes nothing if no reader or generator was asked.
+// enough. It writes nothing if no reader or generator was asked. Errors of writing are in w.Err.
 func printAnswers(w *cli.ErrWriter, r reply.Response, width int) {
 	indented := func(text string) {
 		w.Printf("      %s\n", strings.Join(cli.Wrap(cli.Printable(text), width-6, 9), "\n      ")+"\n")
@@ -101,6 +102,8 @@ func formatNumber(v *float64) string {
 }
 
 // printSources writes a table of the sources of a search, with the columns that at least one source has a value for.
+// Below it stand which sources read only the beginning of the question, and the likely domains. Without sources it
+// writes nothing. Errors of writing are in w.Err.
 func printSources(w *cli.ErrWriter, sources []reply.Source) {
 	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	columns := []struct {

@@ -81,8 +81,8 @@ and that the collection can answer by.`,
 	return command
 }
 
-// run reads the questions, opens the collection without its calibration, and calls fit. It fails if a question is both
-// to be fitted and held apart.
+// run reads the questions, opens the collection without its calibration, and calls fit. It returns a usage error for a
+// negative --specialists, and fails if a file cannot be read or a question is both to be fitted and held apart.
 func (x *calibrateCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.specialists < 0 {
 		return cli.Usagef("--specialists is 0 or more")
@@ -101,7 +101,8 @@ func (x *calibrateCommand) run(cmd *cobra.Command, config configs.Config, term c
 
 // fit asks the collection the questions, fits a calibration to the answers, prints its figures, and stores it in the
 // collection unless --dry-run is set. With --evidence it fits nothing, and only writes what the sources answered to
-// that file.
+// that file. It fails before any question is asked if the collection must not be calibrated. After an error or with
+// --dry-run the stored calibration is as it was, while the figures may be printed already.
 func (x *calibrateCommand) fit(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -158,7 +159,8 @@ func (x *calibrateCommand) fit(
 	return nil
 }
 
-// checkApart returns an error if a question to fit on is also in the files that are held apart for measuring.
+// checkApart returns an error if a question to fit on is also in the files that are held apart for measuring. It also
+// fails if one of these files cannot be read, and returns nil if there are none.
 func (x *calibrateCommand) checkApart(domains []questions.Domain) error {
 	apart := cli.QuestionFiles{Files: x.heldApart, Format: x.questions.Format}
 	others, err := apart.Read()

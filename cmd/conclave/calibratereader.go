@@ -59,7 +59,7 @@ func (x *fitReaderCommand) run(cmd *cobra.Command, config configs.Config, term c
 
 // fit asks the collection the questions, fits the chances of a reader's output, prints the figures, and writes the
 // result to the file of --out, if that is named. It fails if no reader is loaded, or the collection lacks the shipped
-// gate or late interaction.
+// gate or late interaction. Nothing is written then.
 func (x *fitReaderCommand) fit(
 	ctx context.Context,
 	l *assembly.Assembly,

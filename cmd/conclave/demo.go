@@ -73,7 +73,7 @@ second start takes a moment only.`,
 }
 
 // buildDemo indexes the demo corpus with the configured experts into the configured collection, unless that has it
-// already. It fails if a file of the corpus cannot be read.
+// already. It fails if a file of the corpus cannot be read; what was read is indexed then.
 func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) error {
 	var names []string
 	for _, x := range config.Experts {
@@ -101,7 +101,7 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	defer bar.Finish()
 	o := indexing.Options{
 		Config: config,
-		Log:    cli.NewSaying(term.Err, config.Log),
+		Log:    cli.NewPlainLogger(term.Err, config.Log),
 		Inputs: []corpus.Input{{Path: at, Source: source}},
 		Build:  buildOptions(config, bar),
 	}
@@ -113,7 +113,7 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	return err
 }
 
-// printWelcome says where the demo is and what to try.
+// printWelcome writes where the demo is and what to try.
 func printWelcome(out io.Writer, at net.Addr) {
 	_, port, _ := net.SplitHostPort(at.String())
 	_, _ = fmt.Fprintf(out, `

@@ -103,7 +103,8 @@ func remedyFor(f doctor.Finding, config configs.Config) string {
 	return ""
 }
 
-// printFindings writes a line for each finding, and below it what repairs it, if that is known.
+// printFindings writes a line for each finding, and below it what repairs it, if that is known. Errors of writing are
+// in w.Err.
 func printFindings(w *cli.ErrWriter, findings []finding) {
 	for _, f := range findings {
 		w.Printf("%-6s %-22s %s\n", f.Status, f.What, f.Detail)

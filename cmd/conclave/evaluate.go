@@ -111,7 +111,8 @@ With --state an interrupted evaluation continues where it stopped.`,
 	return command
 }
 
-// run checks the flags, reads the questions, opens the collection without a cache of vectors, and calls evaluate.
+// run checks the flags, reads the questions, opens the collection without a cache of vectors, and calls evaluate. It
+// returns a usage error for an invalid flag before a file is read.
 func (x *evaluateCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	also, err := x.checkFlags()
 	if err != nil {
@@ -137,7 +138,8 @@ func (x *evaluateCommand) run(cmd *cobra.Command, config configs.Config, term cl
 }
 
 // evaluate asks the collection the questions by all methods, and writes the findings and the report that the flags
-// name. It fails if the questions of a domain are not about the collection's passages.
+// name. It fails before any question is asked if the questions of a domain are not about the collection's passages. The
+// report is written before the findings; after an error of one, the other may be there.
 func (x *evaluateCommand) evaluate(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -212,8 +214,8 @@ func (x *evaluateCommand) checkFlags() ([]evaluation.Method, error) {
 }
 
 // measureOptions returns the options of the flags, completed with the methods that the collection's sources allow, the
-// calibration in use, and the files to write. It opens the file of --state, and fails if that or a method cannot be
-// used.
+// calibration in use, and the files to write. It reads the file of --state, and fails if that or a method cannot be
+// used. The options are of no use after an error.
 func (x *evaluateCommand) measureOptions(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -255,7 +257,7 @@ func (x *evaluateCommand) measureOptions(
 }
 
 // writeFindings writes findings to the terminal: as JSON for "--json -", otherwise as a table, and then also as JSON to
-// the file of --json if one is named.
+// the file of --json if one is named. It stops at the first error.
 func (x *evaluateCommand) writeFindings(found interface{ WriteText(io.Writer) error }, term cli.Terminal) error {
 	if x.asJSON == "-" {
 		return cli.EncodeIndented(term.Out, found)

@@ -44,8 +44,8 @@ bounds, a passage that answers and the best of auto's passages.`,
 	return command
 }
 
-// run reads the questions, has the collection's reader answer them and writes the report. It fails before that for a
-// number of passages that no request may have.
+// run reads the questions, has the collection's reader answer them and writes the report. It returns a usage error
+// before that for a number of passages that no request may have, and fails if the collection has no reader.
 func (x *evaluateAnswersCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.measured.Passages < 1 || x.measured.Passages > search.MostRead {
 		return cli.Usagef("--passages is from 1 to %d", search.MostRead)

@@ -129,7 +129,7 @@ same command continues. 'conclave import' does the reverse.`,
 
 // exportPassages writes the passages of the configured collection that the filter lets through as JSON Lines, and their
 // vectors into the folder vectors, unless that is "". It returns a usage error if the filter does not fit the declared
-// types of fields. Vectors need a collection in a folder.
+// types of fields. Vectors need a collection in a folder. After an error, the passages before it were written.
 func exportPassages(
 	ctx context.Context, config configs.Config, only storage.Filter, to io.Writer, vectors string,
 ) (err error) {
@@ -170,7 +170,8 @@ type vectorExporter interface {
 	ExportVectors(ctx context.Context, folder string, f storage.Filter) error
 }
 
-// filterError returns a usage error for a filter that does not fit the types of the fields; other errors as they are.
+// filterError returns a usage error for a filter that does not fit the types of the fields, with the first problem. It
+// returns other errors, and nil, as they are.
 func filterError(err error) error {
 	var wrong *conditions.MisfitError
 	if !errors.As(err, &wrong) {

@@ -37,7 +37,7 @@ func newHealthcheck(term cli.Terminal) *cobra.Command {
 				return err
 			}
 			return errors.Join(
-				cli.AlreadySaid(err), cli.Show(term.Out, asJSON, found, func(w *cli.ErrWriter) { w.Printf("ready\n") }),
+				cli.Silence(err), cli.Show(term.Out, asJSON, found, func(w *cli.ErrWriter) { w.Printf("ready\n") }),
 			)
 		},
 	}

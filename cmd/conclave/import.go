@@ -55,7 +55,8 @@ Checkpoints become bundles with 'conclave models import'.`,
 }
 
 // copyCollection copies the collection that the configuration from names to the place that the configuration to names,
-// with its vectors.
+// with its vectors. It fails if the target has a collection already. After another error, nothing is in a folder, and
+// what was written stays in a store, where the same call continues.
 func copyCollection(
 	ctx context.Context, from, to configs.Config, o store.BuildOptions,
 ) (report store.BuildReport, err error) {

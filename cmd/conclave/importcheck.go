@@ -16,7 +16,8 @@ import (
 
 // checkImported returns an *encoder.DoubtError if a new bundle b, made from the folder from, is probably not used as
 // the expert was trained. Only the tokenizer is checked for bundles that are not dense, for trained deltas, which say
-// how they are used, and, with a note on the terminal, if ONNX Runtime is not installed.
+// how they are used, and, with a note on the terminal, if ONNX Runtime is not installed. It makes further bundles of
+// the same checkpoint in a temporary folder beside b, and removes that in any case.
 func (x *importCommand) checkImported(
 	ctx context.Context,
 	from string,

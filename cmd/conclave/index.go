@@ -154,7 +154,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		nil,
 		"vectors of parts of passages beside those of whole ones, by the first expert: numbers of sentences such as 1,3; of tokens, such as 125t; passage, the expert's own; with -untitled behind, without the title before each part",
 	)
-	x.questions.Offer(flags)
+	x.questions.BindOptional(flags)
 	flags.BoolVar(
 		&x.phrases,
 		"phrases",
@@ -225,7 +225,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 // run does the one action that the flags ask for, and prints the result as text or JSON: it removes an expert
 // (--remove-expert), purges the deleted passages of a store (--settle), makes an existing collection match files
 // (--sync), or builds (buildCollection). After a build of a folder it also prints what would improve the answers
-// (printNext).
+// (printNext). It fails with a usage error for flags that contradict the collection.
 func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.Terminal) error {
 	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
@@ -324,7 +324,8 @@ func (x *indexCommand) wordConstants(
 }
 
 // settingsText returns the collection's settings as text, with the types of fields in --fields added. It returns nil,
-// which changes no settings, without that flag.
+// which changes no settings, without that flag. It fails if the collection's settings cannot be read or parsed. A
+// collection that does not exist has empty settings.
 func (x *indexCommand) settingsText(ctx context.Context, config configs.Config) ([]byte, error) {
 	if len(x.fields) == 0 {
 		return nil, nil
@@ -351,7 +352,8 @@ func (x *indexCommand) settingsText(ctx context.Context, config configs.Config) 
 	return collections.Format(s, created)
 }
 
-// removeExpert removes an expert's vectors from the configured collection or store.
+// removeExpert removes an expert's vectors from the configured collection or store. It fails if the collection has no
+// such expert or another process writes to it; nothing is changed then.
 func removeExpert(ctx context.Context, config configs.Config, name string) error {
 	at, err := stores.At(config)
 	if err != nil {
@@ -361,7 +363,9 @@ func removeExpert(ctx context.Context, config configs.Config, name string) error
 }
 
 // buildCollection reads the inputs, encodes the passages and publishes them as a new generation; with --rebuild-words
-// it indexes the words of the passages that are there again. It returns what was written.
+// it indexes the words of the passages that are there again. It returns what was written. With --strict it fails if a
+// file could not be read, and what was read is indexed all the same. After another error, a collection in a folder is
+// as it was, and a store keeps what was written, where the same command continues.
 func (x *indexCommand) buildCollection(
 	ctx context.Context,
 	config configs.Config,
@@ -408,7 +412,7 @@ func (x *indexCommand) buildCollection(
 	if err != nil {
 		return report, err
 	}
-	o := indexing.Options{Config: config, Log: cli.NewSaying(term.Err, config.Log), Inputs: inputs,
+	o := indexing.Options{Config: config, Log: cli.NewPlainLogger(term.Err, config.Log), Inputs: inputs,
 		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace, o.Build.Share = x.threads, x.index, x.replace, x.part
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
@@ -433,7 +437,7 @@ func (x *indexCommand) buildCollection(
 	}
 	o.Estimated = func(passages int64, choices []indexing.Choice, err error) {
 		bar.Finish() // of the reading
-		x.sayCosts(passages, choices, err, bar)
+		x.printCosts(passages, choices, err, bar)
 	}
 	o.Foreign = func(codes, experts []string) { bar.Say("%s", foreignText(codes, experts)) }
 	o.Crowded = func(c indexing.Crowding) { bar.Say("conclave: warning: %s", crowdedText(c)) }
@@ -474,7 +478,8 @@ func foreignText(codes, experts []string) string {
 }
 
 // recordRoots stores in a collection's folder the paths of --in that hold documents, so that a server can show the
-// files. It does nothing for a store.
+// files. It does nothing for a store. It fails if the file in the collection's folder cannot be written; the collection
+// itself is published by then.
 func (x *indexCommand) recordRoots(config configs.Config) error {
 	if config.Store != "" {
 		return nil
@@ -484,7 +489,7 @@ func (x *indexCommand) recordRoots(config configs.Config) error {
 
 // printIndexed writes what a build did: a line with the generation (0: a store has none) and how many passages were
 // written, replaced, already there or left out, then lines on copies, fields, recall, and passages that experts could
-// not read to their end. where is the collection's path or address.
+// not read to their end. where is the collection's path or address. Errors of writing are in w.Err.
 func printIndexed(w *cli.ErrWriter, r indexing.IndexReport, where string) {
 	passages := cli.Plural(int64(r.Passages), "passage")
 	switch {

@@ -10,9 +10,9 @@ import (
 	"example.org/conclave/internal/indexing"
 )
 
-// sayCosts prints a table above the progress bar: for each choice of experts, the passes over the passages, the time
+// printCosts prints a table above the progress bar: for each choice of experts, the passes over the passages, the time
 // and the bytes that encoding takes. If err is not nil, it prints instead that this could not be measured.
-func (x *indexCommand) sayCosts(passages int64, choices []indexing.Choice, err error, bar *cli.Progress) {
+func (x *indexCommand) printCosts(passages int64, choices []indexing.Choice, err error, bar *cli.Progress) {
 	if err != nil {
 		bar.Say("what encoding takes cannot be measured: %v", err)
 		return

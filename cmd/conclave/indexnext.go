@@ -15,10 +15,10 @@ import (
 func printNext(config configs.Config, out io.Writer) error {
 	w := &cli.ErrWriter{Out: out}
 	l, err := assembly.Open(
-		assembly.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: cli.Complaining{Out: out}},
+		assembly.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: cli.FailureWriter{Out: out}},
 	)
 	if err == nil {
-		sayNext(l, w, config.Collection)
+		printImprovements(l, w, config.Collection)
 		err = l.Close()
 	}
 	if err != nil {
@@ -30,8 +30,8 @@ func printNext(config configs.Config, out io.Writer) error {
 	return w.Err
 }
 
-// sayNext writes which method "auto" stands for, and each improvement with the command that makes it.
-func sayNext(l *assembly.Assembly, w *cli.ErrWriter, folder string) {
+// printImprovements writes which method "auto" stands for, and each improvement with the command that makes it.
+func printImprovements(l *assembly.Assembly, w *cli.ErrWriter, folder string) {
 	w.Printf("auto is %s\n", l.Auto())
 	for _, better := range l.Improvements() {
 		switch len(better.Experts) {

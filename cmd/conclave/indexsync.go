@@ -20,7 +20,8 @@ type syncReport struct {
 
 // syncCollection makes the documents of an existing collection, or of the server at --url, match the files given with
 // --in, and prints what it did. It fails if documents of missing files were held, which --delete-all would remove, and
-// with --strict if a file could not be read.
+// with --strict if a file could not be read. After another error, the changes before it stay, the error says how many
+// there were, and the same command does the rest.
 func (x *indexCommand) syncCollection(
 	ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress,
 ) error {
@@ -42,7 +43,7 @@ func (x *indexCommand) syncCollection(
 	where := config.Passages()
 	if x.server.url == "" {
 		synced, err = server.Sync(ctx, server.SyncRequest{
-			Config: config, Log: cli.NewSaying(term.Err, config.Log), Readers: readers, Sync: o,
+			Config: config, Log: cli.NewPlainLogger(term.Err, config.Log), Readers: readers, Sync: o,
 		})
 	} else {
 		where = x.server.url
@@ -72,7 +73,8 @@ func (x *indexCommand) syncCollection(
 	return err
 }
 
-// syncServed makes the documents of the server at --url match the files.
+// syncServed makes the documents of the server at --url match the files (syncServed). It returns a usage error if the
+// address is invalid.
 func (x *indexCommand) syncServed(
 	ctx context.Context,
 	term cli.Terminal,
@@ -93,7 +95,7 @@ func describeSynced(s keeping.SyncReport) string {
 }
 
 // checkSync returns a usage error if an input is not a file or folder of documents: standard input, an input with
-// --id-prefix, or a file of passages without --format documents.
+// --id-prefix, or a file of passages without --format documents. It fails if an input cannot be opened.
 func (x *indexCommand) checkSync() error {
 	for _, in := range x.inputs.Files {
 		if in.Path == "-" || in.IDPrefix != "" {

@@ -43,7 +43,7 @@ server has the same tools at /mcp.`,
 }
 
 // serveTools opens the configured collection and serves its tools by MCP over standard input and output until the input
-// ends.
+// ends or the command is interrupted. It fails if the collection cannot be opened, and closes it when it returns.
 func serveTools(cmd *cobra.Command, config configs.Config, terminal cli.Terminal) error {
 	folder, err := filepath.Abs(config.Passages())
 	if err != nil {

@@ -46,7 +46,7 @@ func newModelsList(term cli.Terminal) *cobra.Command {
 }
 
 // listBundles writes the bundles in some folders as a table or as JSON. With optional, a folder that does not exist
-// counts as empty; without, it is an error.
+// counts as empty; without, it is an error. Bundles that cannot be used are listed as such, and are no error.
 func listBundles(term cli.Terminal, folders []string, optional, asJSON bool) error {
 	lines := []models.ListedBundle{}
 	for _, folder := range folders {
@@ -69,7 +69,8 @@ func listBundles(term cli.Terminal, folders []string, optional, asJSON bool) err
 }
 
 // printBundles writes a table of bundles for each folder, and below it those that cannot be used. If several bundles
-// have one name, only the first is listed and the others are named as hidden. A delta is listed by its folder.
+// have one name, only the first is listed and the others are named as hidden. A delta is listed by its folder. Errors
+// of writing are in w.Err.
 func printBundles(w *cli.ErrWriter, lines []models.ListedBundle) {
 	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	seen := map[string]bool{}

@@ -138,6 +138,7 @@ The same input gives the same bytes.`,
 }
 
 // run makes a bundle of the checkpoint in the folder from, checks it unless --unchecked is set, and prints its summary.
+// A failed import leaves nothing behind.
 func (x *importCommand) run(
 	ctx context.Context,
 	from string,

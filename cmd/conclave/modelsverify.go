@@ -35,11 +35,11 @@ it is imported.`,
 			if err != nil {
 				return err
 			}
-			said := term
+			quiet := term
 			if asJSON {
-				said.Err = io.Discard // what is printed is one document
+				quiet.Err = io.Discard // what is printed is one document
 			}
-			runtime, err := installedRuntime(config, cache, said)
+			runtime, err := installedRuntime(config, cache, quiet)
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ it is imported.`,
 }
 
 // installedRuntime opens ONNX Runtime. If it is not installed, it returns nil without an error, and writes a note to
-// the terminal.
+// the terminal. Otherwise the caller closes the runtime.
 func installedRuntime(config configs.Config, cache provision.Cache, term cli.Terminal) (*encoder.Runtime, error) {
 	library, err := experts.RuntimeLibrary(config, cache)
 	var missing *provision.MissingError
@@ -99,7 +99,8 @@ func tryBundle(v convert.VerifiedBundle, runtime *encoder.Runtime) convert.Verif
 	return v
 }
 
-// printVerified writes a line for each bundle: to w if it is fine, and to complaints if it is not.
+// printVerified writes a line for each bundle: to w if it is fine, and to complaints if it is not. Errors of writing to
+// w are in w.Err; those of complaints are ignored.
 func printVerified(w *cli.ErrWriter, complaints io.Writer, all []convert.VerifiedBundle) {
 	for _, v := range all {
 		switch {

@@ -83,7 +83,8 @@ func nameEncodingShort(flags *pflag.FlagSet) {
 // args returns the positional arguments of a command.
 func args(cmd *cobra.Command) []string { return cmd.Flags().Args() }
 
-// printPassages writes all passages of a stream, as text or each as a line of JSON.
+// printPassages writes all passages of a stream, as text or each as a line of JSON. It stops at the first error of
+// reading or writing, and does not close the stream.
 func printPassages(out io.Writer, source *documents.Stream, asJSON bool) error {
 	for {
 		p, err := source.Next()
@@ -122,7 +123,9 @@ func newReadFiles(term cli.Terminal) *cobra.Command {
 }
 
 // openReaders returns a pool of worker processes that read files; each starts when there is a file for it. With
-// serving, they use half of the processors and yield to requests, unless the configuration says how many there are.
+// serving, they use half of the processors and yield to requests, unless the configuration says how many there are. It
+// fails if the program's path, the cache or the limits cannot be determined. The caller closes the pool, which ends the
+// processes.
 func openReaders(config configs.Config, serving bool) (*documents.Pool, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -187,7 +190,8 @@ func newConverters(d configs.Documents, launcher string) *documents.Converters {
 }
 
 // newRunConfined returns the hidden command `conclave run-confined`, which limits the memory and the rights of its
-// process and then becomes another program, such as tesseract.
+// process and then becomes another program, such as tesseract. The command returns only if it could not become that
+// program.
 func newRunConfined() *cobra.Command {
 	var memory int64
 	command := &cobra.Command{
@@ -208,7 +212,8 @@ func newRunConfined() *cobra.Command {
 func pdfCache(cache provision.Cache) string { return filepath.Join(cache.Root, "pdf") }
 
 // openDocuments returns a stream of the passages of the documents at paths. Files that cannot be read are recorded in
-// unread and do not end it.
+// unread and do not end it. It reads none yet, and fails if a path cannot be opened. The caller closes the stream,
+// before the pool readers.
 func openDocuments(
 	ctx context.Context,
 	config configs.Config,
@@ -302,7 +307,7 @@ func (x *unreadFiles) printAll(short bool, say func(format string, args ...any))
 
 // openInputs returns the inputs to index. All inputs that hold documents become one input, a stream of their passages,
 // in the place of the first of them; x.roots is set to their paths. It returns a usage error for documents with an
-// --id-prefix.
+// --id-prefix. It fails if an input cannot be opened. indexing.Index closes the stream.
 func (x *indexCommand) openInputs(
 	ctx context.Context,
 	config configs.Config,

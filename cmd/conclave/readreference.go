@@ -32,7 +32,8 @@ type comparison struct {
 
 const missingWords = 20
 
-// printComparison reads all documents of source and prints how their text compares with that of a file.
+// printComparison reads all documents of source and prints how their text compares with that of a file. It fails if the
+// file or a document of the stream cannot be read, and prints nothing then.
 func printComparison(out io.Writer, source *documents.Stream, reference string, asJSON bool) error {
 	text, err := os.ReadFile(reference)
 	if err != nil {
@@ -54,7 +55,8 @@ func printComparison(out io.Writer, source *documents.Stream, reference string, 
 	})
 }
 
-// readTexts returns the texts of all documents of a stream, one after the other, and the media type of the first.
+// readTexts returns the texts of all documents of a stream, one after the other, and the media type of the first. It
+// fails as the stream does, and if the passages of a document do not fit together.
 func readTexts(source *documents.Stream) (all, mediaType string, err error) {
 	var texts strings.Builder
 	var passages []corpus.Passage // of one document

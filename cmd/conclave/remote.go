@@ -48,7 +48,7 @@ func (s *serverFlags) checkFlags(flags *pflag.FlagSet) error {
 }
 
 // newClient returns a client of the server at --url, which sends each request once. Its API key is that of --key, or
-// else of the environment. It returns a usage error if the address is invalid.
+// else of the environment. It returns a usage error if the address is invalid. No request is sent yet.
 func (s *serverFlags) newClient(environ []string) (*client.Client, error) {
 	base, err := serverAddress(s.url)
 	return &client.Client{
@@ -59,7 +59,8 @@ func (s *serverFlags) newClient(environ []string) (*client.Client, error) {
 }
 
 // export writes the passages that the server shows to the key as JSON Lines: all, or with filter those that meet that
-// condition in JSON. After an error, the passages before it were written.
+// condition in JSON. After an error, the passages before it were written. It fails if the address is invalid, the
+// filter is not a condition, or a request fails for good; each is tried several times.
 func (s *serverFlags) export(ctx context.Context, environ []string, filter string, to io.Writer) error {
 	server, err := s.newClient(environ)
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *serverFlags) export(ctx context.Context, environ []string, filter strin
 }
 
 // search sends a search request to the server that the flags name and returns its answer. It fails if the flags or
-// environ do not make a client, or as the client's Search does.
+// environ do not make a client, or as the client's Search does. The request is sent once.
 func (s *serverFlags) search(
 	ctx context.Context, environ []string, request search.Request,
 ) (response reply.Response, err error) {
@@ -108,7 +109,7 @@ func (s *serverFlags) search(
 }
 
 // convertJSON decodes the JSON encoding of from into to. It converts between the client's types and the engine's, whose
-// JSON is the same.
+// JSON is the same, and fails if to cannot hold what from has.
 func convertJSON(from, to any) error {
 	text, err := json.Marshal(from)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // servedDocuments is the keeping.Target of a sync with a running server. It also reads each mail itself, since the
-// attachments of a mail are put as documents of their own.
+// attachments of a mail are put as documents of their own. It is for one sync at a time, by one goroutine.
 type servedDocuments struct {
 	server *client.Client
 	mails  *documents.Extractor
@@ -39,7 +39,7 @@ const syncAttempts = 10
 
 // syncServed makes the documents of a running server equal to the files of o (keeping.Sync), waits until searches see
 // the changes, and returns what it did. A request that the server refuses because it is busy is sent up to syncAttempts
-// times.
+// times. After an error the changes before it stay, and the report has them.
 func syncServed(
 	ctx context.Context,
 	server *client.Client,
@@ -57,7 +57,9 @@ func syncServed(
 	return synced, to.awaitVisible(ctx)
 }
 
-// Put implements keeping.Target: it puts a document on the server, which adds or replaces it.
+// Put implements keeping.Target: it puts a document on the server, which adds or replaces it. A mail's attachments are
+// given to f.Attached one by one, also if the mail itself is refused. A *documents.UnreadableError and keeping.OfFile
+// are about this file alone.
 func (s *servedDocuments) Put(ctx context.Context, f keeping.DocumentFile) (r keeping.ChangeResult, err error) {
 	about := client.AboutDocument{
 		ContentType: f.Type, Title: f.Title, Source: f.Source, Tags: f.Tags, Metadata: f.Metadata,
@@ -70,11 +72,11 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.DocumentFile) (r ke
 	put, err := s.server.PutDocument(ctx, f.ID, f.Data, about, client.Write{})
 	attached := s.attachmentsOf(ctx, f)
 	if err != nil {
-		err = ofServedFile(err)
+		err = servedFileError(err)
 		if f.Attached == nil {
 			return r, err
 		}
-		return r, errors.Join(err, eachOf(attached, f.Attached))
+		return r, errors.Join(err, forEachAttachment(attached, f.Attached))
 	}
 	s.last = f.ID
 	s.sum = documents.SumOf(f.Data)
@@ -86,7 +88,7 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.DocumentFile) (r ke
 	for _, a := range attached {
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return w == keeping.AttachedWarning(a.Name) })
 	}
-	return r, eachOf(attached, f.Attached)
+	return r, forEachAttachment(attached, f.Attached)
 }
 
 // attachmentsOf returns the attachments of a mail, which are put as documents of their own. It returns nil if the file
@@ -99,8 +101,8 @@ func (s *servedDocuments) attachmentsOf(ctx context.Context, f keeping.DocumentF
 	return attached
 }
 
-// eachOf calls do with each attachment and returns its first error.
-func eachOf(attached []documents.Member, do func(documents.Member) error) error {
+// forEachAttachment calls do with each attachment and returns its first error.
+func forEachAttachment(attached []documents.Member, do func(documents.Member) error) error {
 	for _, a := range attached {
 		if err := do(a); err != nil {
 			return err
@@ -109,7 +111,8 @@ func eachOf(attached []documents.Member, do func(documents.Member) error) error 
 	return nil
 }
 
-// Delete implements keeping.Target: it deletes a document on the server.
+// Delete implements keeping.Target: it deletes a document on the server. If there is none, the outcome is store.Absent
+// and the error nil.
 func (s *servedDocuments) Delete(ctx context.Context, id string) (keeping.ChangeResult, error) {
 	_, err := s.server.DeleteDocument(ctx, id, client.Write{})
 	if client.Code(err) == "unknown_document" {
@@ -121,7 +124,7 @@ func (s *servedDocuments) Delete(ctx context.Context, id string) (keeping.Change
 
 // Documents implements keeping.Target: it returns up to limit documents, and the after of the next call, "" at the end.
 // after must be that, or "" for a new listing: other ids also begin at the first document. All calls of a listing read
-// from one request.
+// from one request. It fails if the request does.
 func (s *servedDocuments) Documents(
 	ctx context.Context,
 	after string,
@@ -152,9 +155,10 @@ func (s *servedDocuments) endListing() {
 	}
 }
 
-// awaitVisible waits until searches see what was written last, and with it all that was written before. The
-// copies of a cluster show a change at different times, so a list says too little: the file that was put
-// last is put once more, which changes nothing and waits for all of them.
+// awaitVisible waits until searches see what was written last, and with it all that was written before. The copies of a
+// cluster show a change at different times, so a list says too little: the file that was put last is put once more,
+// which changes nothing and waits for all of them. It does nothing if nothing was written. It waits until ctx ends, and
+// fails with its error, or as a request does.
 func (s *servedDocuments) awaitVisible(ctx context.Context) error {
 	if s.again != nil {
 		if err := s.again(ctx); err != nil {
@@ -184,10 +188,10 @@ func (s *servedDocuments) awaitVisible(ctx context.Context) error {
 	return nil
 }
 
-// ofServedFile converts the error of a request that the server refused because of the file into the error of one file,
-// after which a sync goes on: a *documents.UnreadableError with the reason, or keeping.OfFile. It returns other errors
-// as they are.
-func ofServedFile(err error) error {
+// servedFileError converts the error of a request that the server refused because of the file into the error of one
+// file, after which a sync goes on: a *documents.UnreadableError with the reason, or keeping.OfFile. It returns other
+// errors as they are.
+func servedFileError(err error) error {
 	var problem *client.Problem
 	if !errors.As(err, &problem) {
 		return err

@@ -120,7 +120,7 @@ func (x *askCommand) checkFlags(flags *pflag.FlagSet) error {
 }
 
 // parseFilter reads a filter in JSON into into. "" leaves it as it is. It returns a usage error if the text is not one
-// valid filter.
+// valid filter. into is undefined after an error.
 func parseFilter(text string, into *storage.Filter) error {
 	if text == "" {
 		return nil
@@ -174,7 +174,8 @@ func (x *askCommand) completeRequest(question string) {
 }
 
 // ask returns the answer to the request: of the server at --url, if that is set, otherwise of the configured
-// collection.
+// collection. It fails if the server refuses the request, or the collection cannot be opened or searched; a collection
+// is closed again.
 func (x *askCommand) ask(
 	cmd *cobra.Command,
 	config configs.Config,

@@ -62,19 +62,20 @@ func newServe(term cli.Terminal) *cobra.Command {
 	return command
 }
 
-// serving says what serve serves in addition to what the configuration says.
+// serving says what a server serves in addition to what the configuration says.
 type serving struct {
 	name  string   // the collection's for those who name it; "": its folder's
 	watch []string // folders whose documents it follows
 }
 
-// serve runs a server with this configuration, and the name and followed folders in of, until ctx is done or the server
-// fails. It calls ready with the server's address when questions are answered. It returns the failure, if there was
-// one, and errors of closing.
+// serve runs a server with this configuration, and the name and followed folders in more, until ctx is done or the
+// server fails. It calls ready with the server's address when questions are answered. It returns the failure, if there
+// was one, and errors of closing. Everything that it opened is closed when it returns. It fails before ready is called
+// if the collections cannot be opened or the address is taken.
 func serve(
 	ctx context.Context,
 	config configs.Config,
-	of serving,
+	more serving,
 	term cli.Terminal,
 	ready func(net.Addr),
 ) (err error) {
@@ -99,8 +100,8 @@ func serve(
 	s, err := server.Open(
 		ctx,
 		server.ServerOptions{
-			Config: config, Name: of.name, Log: log, Version: version, Tracer: tracer,
-			Readers: readers, Watch: of.watch,
+			Config: config, Name: more.name, Log: log, Version: version, Tracer: tracer,
+			Readers: readers, Watch: more.watch,
 		},
 	)
 	if err != nil {

@@ -18,7 +18,8 @@ func bindSetup(flags *pflag.FlagSet, s *shipped.Setup) {
 }
 
 // setup fetches what is missing in the cache, imports the bundles, shows the progress on the terminal, and returns the
-// names of the shipped experts. It does not make again what is in the cache.
+// names of the shipped experts. It does not make again what is in the cache. It fails if something cannot be fetched or
+// is not what it should be; what was made before stays.
 func setup(ctx context.Context, s shipped.Setup, cache provision.Cache, term cli.Terminal) ([]string, error) {
 	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()

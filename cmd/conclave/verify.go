@@ -54,7 +54,7 @@ func newVerify(term cli.Terminal) *cobra.Command {
 			if err != nil {
 				verified.Error = err.Error()
 			}
-			return errors.Join(cli.AlreadySaid(err), cli.Show(term.Out, asJSON, verified, func(w *cli.ErrWriter) {
+			return errors.Join(cli.Silence(err), cli.Show(term.Out, asJSON, verified, func(w *cli.ErrWriter) {
 				if report.Pending > 0 {
 					_, _ = fmt.Fprintf(
 						term.Err,

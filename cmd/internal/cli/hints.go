@@ -29,7 +29,8 @@ import (
 )
 
 // Hints returns advice on an error, one line for each error in its chain that has a hint (hintFor), without
-// repetitions. Packages say what is wrong; only these hints name commands and flags.
+// repetitions. Packages say what is wrong; only these hints name commands and flags. It returns nil if there are none,
+// and for a nil error.
 func Hints(err error) []string {
 	var out []string
 	var visit func(error)
@@ -53,7 +54,8 @@ func Hints(err error) []string {
 	return out
 }
 
-// ImportFlags returns a hint with the flags of an import that set one of the models' settings.
+// ImportFlags returns a hint with the flags of an import that set one of the models' settings. For a setting that it
+// does not know, it names the flags of all.
 func ImportFlags(setting string) string {
 	switch setting {
 	case models.SettingPooling:

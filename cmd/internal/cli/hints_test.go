@@ -60,7 +60,7 @@ func TestHintsAreLogged(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	NewSaying(&out, configs.Log{}).Error("it failed", slog.Any("cause", err))
+	NewPlainLogger(&out, configs.Log{}).Error("it failed", slog.Any("cause", err))
 	if want := "conclave: it failed: found\n  -> conclave index --collection c --add-expert x\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Inputs collects --in and --id-prefix in the order in which they stand on the
-// command line: a prefix belongs to the next --in only.
+// Inputs collects --in and --id-prefix in the order in which they stand on the command line: a prefix belongs to the
+// next --in only. The zero value is ready for Bind.
 type Inputs struct {
 	Files   []corpus.Input // paths and prefixes
 	Columns corpus.Columns // of tables
 	prefix  string
-	armed   bool // a prefix waits for its --in
+	pending bool // a prefix waits for its --in
 }
 
 // Bind adds the flags --in and --id-prefix to a command. Each --in adds to x.Files, with the prefix before it.
@@ -24,14 +24,14 @@ func (x *Inputs) Bind(flags *pflag.FlagSet) {
 			return errors.New("a file is needed")
 		}
 		x.Files = append(x.Files, corpus.Input{Path: path, IDPrefix: x.prefix})
-		x.prefix, x.armed = "", false
+		x.prefix, x.pending = "", false
 		return nil
 	})
 	flags.Func("id-prefix", "`text` to put in front of the ids of the next --in", func(prefix string) error {
-		if x.armed {
+		if x.pending {
 			return errors.New("there are two prefixes for one --in")
 		}
-		x.prefix, x.armed = prefix, true
+		x.prefix, x.pending = prefix, true
 		return nil
 	})
 }
@@ -53,9 +53,9 @@ func (x *Inputs) BindColumns(flags *pflag.FlagSet) {
 	)
 }
 
-// Check returns a usage error if an --id-prefix has no --in after it.
+// Check returns a usage error if an --id-prefix has no --in after it. It does not open the files.
 func (x *Inputs) Check() error {
-	if x.armed {
+	if x.pending {
 		return Usagef("--id-prefix %q has to stand before the --in that it is for", x.prefix)
 	}
 	return nil

@@ -24,7 +24,8 @@ const EvaluationTimeout = 30 * time.Second
 const AskedSpecialists = 2
 
 // OpenForMeasuring opens the configured collection and calls do with it, as OpenCollection does. It raises two limits
-// for measuring: the timeout of a question to EvaluationTimeout, and candidates to calibration.EnsembleDepth.
+// for measuring: the timeout of a question to EvaluationTimeout, and candidates to calibration.EnsembleDepth. config
+// itself is not changed.
 func OpenForMeasuring(
 	config configs.Config,
 	term Terminal,
@@ -53,7 +54,7 @@ func Gather(
 }
 
 // WriteFile creates the file at path, or empties it, and calls write with it. After an error, part of the file may be
-// written.
+// written, and a file that was there is lost.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -74,7 +75,7 @@ func WriteJSON(path string, report any) error {
 	return WriteFile(path, func(w io.Writer) error { return EncodeIndented(w, report) })
 }
 
-// EncodeIndented writes a report as indented JSON.
+// EncodeIndented writes a report as indented JSON. It fails as w does, or if report has no form in JSON.
 func EncodeIndented(w io.Writer, report any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

@@ -12,15 +12,15 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// OpenCollection opens the configured collection, calls do with it, closes it, and returns both errors. With
-// uncalibrated, the collection's own calibration is not used. An expert whose bundle is damaged is left out, with a
-// warning.
+// OpenCollection opens the configured collection, calls do with it, closes it, and returns both errors joined. If it
+// cannot be opened, do is not called. With uncalibrated, the collection's own calibration is not used. An expert whose
+// bundle is damaged is left out, with a warning on Terminal.Err.
 func OpenCollection(config configs.Config, term Terminal, uncalibrated bool, do func(*assembly.Assembly) error) error {
 	l, err := assembly.Open(
 		assembly.Options{
 			Config:       config,
-			Log:          NewSaying(term.Err, config.Log),
-			Observer:     Complaining{Out: term.Err},
+			Log:          NewPlainLogger(term.Err, config.Log),
+			Observer:     FailureWriter{Out: term.Err},
 			Uncalibrated: uncalibrated,
 		},
 	)
@@ -30,14 +30,14 @@ func OpenCollection(config configs.Config, term Terminal, uncalibrated bool, do 
 	return errors.Join(do(l), l.Close())
 }
 
-// Complaining is a search.Observer that writes to Out why a source failed, as a server writes it to its log.
-type Complaining struct {
+// FailureWriter is a search.Observer that writes to Out why a source failed, as a server writes it to its log.
+type FailureWriter struct {
 	search.NoObserver
 	Out io.Writer
 }
 
 // Source implements search.Observer: it writes the cause to c.Out if a source failed.
-func (c Complaining) Source(_ context.Context, source, status string, cause error) {
+func (c FailureWriter) Source(_ context.Context, source, status string, cause error) {
 	if cause != nil && status == reply.StatusFailed {
 		_, _ = fmt.Fprintf(c.Out, "%s failed: %v\n", source, cause)
 	}

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Show writes a result to out: value as one line of JSON, or, unless asJSON is set, what print writes.
+// Show writes a result to out: value as one line of JSON, or, unless asJSON is set, what print writes. It returns the
+// first error of writing.
 func Show(out io.Writer, asJSON bool, value any, print func(w *ErrWriter)) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(value)
@@ -22,8 +23,8 @@ func Show(out io.Writer, asJSON bool, value any, print func(w *ErrWriter)) error
 	return w.Err
 }
 
-// Count returns a number for people: with the unit "bytes" as "1.5 MiB", otherwise with commas between thousands and
-// without the unit.
+// Count returns a number for people: with the unit "bytes" as "1.5 MiB", and with any other unit with commas between
+// thousands and without the unit.
 func Count(n int64, unit string) string {
 	if unit == "bytes" {
 		for _, step := range []struct {
@@ -55,7 +56,7 @@ func Plural(n int64, thing string) string {
 	return Count(n, "") + " " + thing
 }
 
-// Columns returns the width of the terminal that out is, or 80.
+// Columns returns the width of the terminal that out is, in characters; 80 if it is none or its width is unknown.
 func Columns(out io.Writer) int {
 	if file, ok := out.(*os.File); ok {
 		if n, _, err := term.GetSize(int(file.Fd())); err == nil && n > 0 {
@@ -86,7 +87,7 @@ func Cut(text string, width int) string {
 }
 
 // Wrap returns a text broken into at most lines lines of at most width characters, at least 20. The last line ends with
-// … if more follows. White space counts as one space.
+// … if more follows. White space counts as one space. A text without words gives nil.
 func Wrap(text string, width, lines int) []string {
 	width = max(width, 20)
 	var out []string
@@ -116,7 +117,8 @@ func Wrap(text string, width, lines int) []string {
 	return out
 }
 
-// ErrWriter remembers the first error of a series of writes.
+// ErrWriter writes texts to Out and keeps the first error in Err, so that a series of writes needs one check at its
+// end.
 type ErrWriter struct {
 	Out io.Writer
 	Err error

@@ -22,7 +22,8 @@ const (
 	ExitUsage  = 2
 )
 
-// Main runs the command line of this process as a program, and ends with its exit code.
+// Main runs the command line of this process as a program, and ends with its exit code. It does not return. An
+// interruption cancels the command's context, and a second one ends the process at once.
 func Main(newRoot func(Terminal) *cobra.Command) {
 	// A write beyond the limit on the size of files is an error, and does not end the
 	// process.
@@ -84,9 +85,9 @@ func Run(ctx context.Context, root *cobra.Command, args []string, term Terminal)
 // ErrSilent is the error of a command that has already printed what went wrong. Run prints nothing for it.
 var ErrSilent = errors.New("failed")
 
-// AlreadySaid returns ErrSilent in place of an error that the command has printed itself, so that Run fails without
+// Silence returns ErrSilent in place of an error that the command has printed itself, so that Run fails without
 // printing it again. For nil it returns nil.
-func AlreadySaid(err error) error {
+func Silence(err error) error {
 	if err != nil {
 		return ErrSilent
 	}
@@ -99,7 +100,7 @@ func isCobraUsage(err error) bool {
 	return strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "required flag(s)")
 }
 
-// NewRoot adds the subcommands to the root command of a program, completes the root and returns it. The root gets the
+// NewRoot adds the subcommands to root, the root command of a program, completes it and returns it. The root gets the
 // flags --config and --log-level, and shows its help without arguments. Mistakes in flags and arguments become
 // UsageErrors, and the terminal's streams are used.
 func NewRoot(term Terminal, root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
@@ -120,7 +121,8 @@ func NewRoot(term Terminal, root *cobra.Command, commands ...*cobra.Command) *co
 	return root
 }
 
-// Group returns a command that only has the given subcommands. It shows its help without arguments.
+// Group returns a command that only has the given subcommands. It shows its help without arguments. With other
+// arguments it returns an error.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use:   use,

@@ -12,7 +12,7 @@ import (
 
 // Progress shows on the terminal how far long work is, with rate and time left. If out is not a terminal, it prints
 // such a line now and then, and one when a stage ends, so that a log stays readable. conclave-train prints the same
-// lines.
+// lines. Its methods may be called by several goroutines at once. Errors of writing are ignored.
 type Progress struct {
 	mu       sync.Mutex // work may report from several goroutines
 	out      io.Writer
@@ -25,8 +25,8 @@ type Progress struct {
 	logged   time.Time // the last line of a log
 }
 
-// NewProgress returns a progress bar on out. If out is not a terminal, it prints lines now and then and at the end of
-// each stage.
+// NewProgress returns a progress bar on out, which shows nothing yet. If out is not a terminal, it prints lines now and
+// then and at the end of each stage.
 func NewProgress(out io.Writer) *Progress { return &Progress{out: out, terminal: isTerminal(out)} }
 
 // Report shows that done of total units of a stage are done. The first call with another stage ends the stage before. A
@@ -59,7 +59,7 @@ func (p *Progress) Counting(stage, unit string) func(done, total int) {
 // clearLine empties the line of a terminal and goes to its beginning.
 const clearLine = "\r\x1b[K"
 
-// clearLine removes the progress line from the terminal, if one is drawn.
+// clearLine removes the progress line from the terminal, if one is drawn. The caller must hold p.mu.
 func (p *Progress) clearLine() {
 	if !p.drawn.IsZero() {
 		_, _ = io.WriteString(p.out, clearLine)
@@ -67,7 +67,7 @@ func (p *Progress) clearLine() {
 	}
 }
 
-// Say prints a line above what is shown.
+// Say prints a line. On a terminal it removes the progress line, which the next Report draws again below.
 func (p *Progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,8 +84,8 @@ const logEvery = 30 * time.Second
 // settled is how long a stage has to last before its rate means something.
 const settled = 500 * time.Millisecond
 
-// describe returns how far the stage is after the time took: "encoding base  256 of 1,500 passages, 77/s, 16s left".
-// The total is left out if it is 0 or less, and the rate in the first settled.
+// describe returns how far the stage is after the time took: "encoding base 256 of 1,500 passages, 77/s, 16s left". The
+// total is left out if it is 0 or less, and the rate in the first settled. The caller must hold p.mu.
 func (p *Progress) describe(total int64, took time.Duration) string {
 	text := p.stage + "  " + Count(p.done, p.unit)
 	if total > 0 {

@@ -20,12 +20,12 @@ type QuestionFiles struct {
 
 // Bind adds the flags --questions, --qrels, --split and --question-format to a command, and makes --questions required.
 func (f *QuestionFiles) Bind(command *cobra.Command) {
-	f.Offer(command.Flags())
+	f.BindOptional(command.Flags())
 	_ = command.MarkFlagRequired("questions")
 }
 
-// Offer adds the flags --questions, --qrels, --split and --question-format, none of them required.
-func (f *QuestionFiles) Offer(flags *pflag.FlagSet) {
+// BindOptional adds the flags --questions, --qrels, --split and --question-format, none of them required.
+func (f *QuestionFiles) BindOptional(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Files, "questions", nil, "`[NAME=]FILE` of questions, or BEIR folder; may be repeated")
 	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of relevance judgements, for TREC topics")
 	flags.StringArrayVar(&f.splits, "split", nil, "`[NAME=]SPLIT` of a BEIR folder, such as test")
@@ -60,7 +60,7 @@ func (f *QuestionFiles) questionFiles() ([]questions.QuestionFile, error) {
 }
 
 // Read returns the questions of all files by domain, at most Limit of each. It fails if a flag is invalid or a file
-// cannot be read.
+// cannot be read. With no files it returns none.
 func (f *QuestionFiles) Read() ([]questions.Domain, error) {
 	sources, err := f.questionFiles()
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 )
 
 // readSettings returns the configuration of a command and prints its warnings. Flags go before the environment, that
-// before the file, and that before the defaults. The error is a UsageError if a flag is wrong.
+// before the file, and that before the defaults. The error is a UsageError if a flag is wrong. It fails if the file or
+// a variable cannot be used.
 func readSettings(cmd *cobra.Command, term Terminal) (configs.Config, error) {
 	config, err := configs.Load(cmd.Flags(), term.Environ)
 	var mistake *configs.Error
@@ -56,7 +57,8 @@ func ReadSettingsAndCache(cmd *cobra.Command, term Terminal) (configs.Config, pr
 	return config, cache, err
 }
 
-// NewLogger returns a logger that writes to out in the configured format and from the configured level on.
+// NewLogger returns a logger that writes to out in the configured format and from the configured level on. A level that
+// is not known counts as info.
 func NewLogger(out io.Writer, config configs.Log) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(config.Level)); err != nil {

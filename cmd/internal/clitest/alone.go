@@ -49,7 +49,7 @@ const TalesAsked, HealthAsked = 40, 20
 
 // Calibratable makes a temporary folder, changes into it, and indexes the collection c: two domains of the demo, tales
 // and health, and two tiny experts with ensembles, base and tales. tales.jsonl and health.jsonl hold the domains'
-// questions.
+// questions. The test is skipped without ONNX Runtime, and fails at once if conclave does.
 func Calibratable(t *testing.T, conclave Run) {
 	t.Helper()
 	library := testenv.Runtime(t)
@@ -159,7 +159,7 @@ func Alone(t *testing.T, conclave Run) []JudgedQuestion {
 }
 
 // trecRun reads a file of rankings in TREC's format, and returns the ids of the passages for each question's id, best
-// first.
+// first. The test fails at once if it cannot be opened.
 func trecRun(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	file, err := os.Open(path)
@@ -177,7 +177,7 @@ func trecRun(t *testing.T, path string) map[string][]string {
 
 // Reciprocal returns the ids of all passages in the rankings of some sources, best first by Σ 1/(60 + rank). It is the
 // tests' own computation of reciprocal rank fusion. Equal sums are in the order of the collection: tales before health,
-// then by id.
+// then by id. A source without a ranking counts for nothing.
 func (j *JudgedQuestion) Reciprocal(sources ...string) []string {
 	sums := map[string]float64{}
 	for _, source := range sources {
@@ -214,7 +214,8 @@ func Share(questions []JudgedQuestion, domain string, k int, ranking func(j *Jud
 	return float64(right) / float64(all)
 }
 
-// Damage flips a bit in the middle of the first ONNX graph of an expert in the folder experts.
+// Damage flips a bit in the middle of the first ONNX graph of an expert in the folder experts. The test fails at once
+// if it has none.
 func Damage(t *testing.T, expert string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("experts", expert, "*.onnx"))
