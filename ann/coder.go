@@ -64,12 +64,12 @@ func coderDistance(v *Vectors) library.DistanceFunc {
 	return func(a, b []float32) float32 { return -v.kernels.Dot(a, b) }
 }
 
-// callLibrary calls a function that uses the library and returns its error, or its panic as one. what completes the
+// callLibrary calls a function that uses the library and returns its error, or its panic as one. doing completes the
 // sentence "panicked while …".
-func callLibrary(what string, call func() error) (err error) {
+func callLibrary(doing string, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("github.com/coder/hnsw panicked while %s: %v", what, p)
+			err = fmt.Errorf("github.com/coder/hnsw panicked while %s: %v", doing, p)
 		}
 	}()
 	return call()

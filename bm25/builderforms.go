@@ -99,12 +99,12 @@ func (b *Builder) withForms(word string, term uint32) uint32 {
 	for _, other := range others {
 		b.otherIDs = append(b.otherIDs, b.number([]byte(forms.FormMark+other)))
 	}
-	return b.sight(w) | otherForms
+	return b.addSighting(w) | otherForms
 }
 
-// sight appends a word to b.sightings and returns its place. Its other forms must be the last of b.otherIDs, from
+// addSighting appends a word to b.sightings and returns its place. Its other forms must be the last of b.otherIDs, from
 // w.from on.
-func (b *Builder) sight(w sighting) uint32 {
+func (b *Builder) addSighting(w sighting) uint32 {
 	w.to = uint32(len(b.otherIDs))
 	b.sightings = append(b.sightings, w)
 	return uint32(len(b.sightings) - 1)
@@ -117,7 +117,7 @@ func (b *Builder) learnCompound(compound string) uint32 {
 	for _, j := range b.analyser.CompoundForms(compound) {
 		b.otherIDs = append(b.otherIDs, b.number([]byte(forms.FormMark+j.Form)))
 	}
-	place := b.sight(w)
+	place := b.addSighting(w)
 	b.compounds[strings.Clone(compound)] = place
 	b.texts += int64(len(compound))
 	return place

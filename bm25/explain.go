@@ -34,7 +34,7 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 		bySegment[g] = append(bySegment[g], wanted{passage, i})
 		out[i] = 0
 	}
-	if u.nothing() {
+	if u.findsNothing() {
 		return nil
 	}
 	c := &cursor{}
@@ -70,7 +70,7 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 		}
 		for _, o := range w.others {
 			for j, at := range list {
-				more, _, _, err := o.more(at.passage)
+				more, _, _, err := o.gain(at.passage)
 				if err != nil {
 					return err
 				}
@@ -136,16 +136,15 @@ func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (out []TermSco
 		return nil, err
 	}
 	for _, o := range w.others {
-		more, best, tf, err := o.more(passage)
+		more, best, tf, err := o.gain(passage)
 		if err != nil {
 			return nil, err
 		}
 		if more > 0 {
-			f := o.of.forms[best]
+			f := o.variant.forms[best]
 			out = append(out, TermScore{
-				Term: strings.TrimPrefix(
-					f.text, forms.FormMark,
-				), For: strings.Join(o.of.Of, " "), Count: o.of.Count, TF: tf, DF: int(f.df), IDF: f.idf, Score: float32(more),
+				Term: strings.TrimPrefix(f.text, forms.FormMark), For: strings.Join(o.variant.Of, " "),
+				Count: o.variant.Count, TF: tf, DF: int(f.df), IDF: f.idf, Score: float32(more),
 			})
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Searcher) otherForms(r *forms.Reading, terms []questionTerm) (out []oth
 				f = known[i]
 			} else {
 				f.text = entry
-				f.df, err = s.documents(&f)
+				f.df, err = s.countDocuments(&f)
 				if err != nil {
 					return nil, err
 				}
@@ -94,9 +94,9 @@ func (o *otherTerms) boost(idf, rarest float32) float32 {
 
 // otherCursors read the postings of a variant in one segment.
 type otherCursors struct {
-	of    *otherTerms
-	forms []*cursor // of its forms; nil where the segment has none
-	terms []*cursor // of its terms
+	variant *otherTerms
+	forms   []*cursor // of its forms; nil where the segment has none
+	terms   []*cursor // of its terms
 }
 
 // closeOthers puts the cursors of w.others back into the pool and empties w.others.
@@ -109,7 +109,7 @@ func (w *scratch) closeOthers() {
 			}
 		}
 		w.pool = append(w.pool, o.terms...)
-		o.of = nil
+		o.variant = nil
 		o.forms = o.forms[:0]
 		o.terms = o.terms[:0]
 	}
@@ -117,14 +117,14 @@ func (w *scratch) closeOthers() {
 }
 
 // nextOther appends an empty element for a variant to w.others, in memory used before, and returns it.
-func (w *scratch) nextOther(of *otherTerms) *otherCursors {
+func (w *scratch) nextOther(variant *otherTerms) *otherCursors {
 	n := len(w.others)
 	if n == cap(w.others) {
 		w.others = append(w.others, otherCursors{})
 	}
 	w.others = w.others[:n+1]
 	o := &w.others[n]
-	o.of = of
+	o.variant = variant
 	return o
 }
 
@@ -134,12 +134,12 @@ func (w *scratch) nextOther(of *otherTerms) *otherCursors {
 func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 	w.closeOthers()
 	for i := range u.others {
-		of := &u.others[i]
-		if !slices.ContainsFunc(of.forms, func(f questionTerm) bool { return f.records[at].df > 0 }) {
+		variant := &u.others[i]
+		if !slices.ContainsFunc(variant.forms, func(f questionTerm) bool { return f.records[at].df > 0 }) {
 			continue
 		}
-		o := w.nextOther(of)
-		for _, f := range of.forms {
+		o := w.nextOther(variant)
+		for _, f := range variant.forms {
 			if f.records[at].df == 0 {
 				o.forms = append(o.forms, nil)
 				continue
@@ -150,7 +150,7 @@ func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 				return err
 			}
 		}
-		for _, t := range of.terms {
+		for _, t := range variant.terms {
 			if t.records[at].df == 0 {
 				continue
 			}
@@ -164,10 +164,10 @@ func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 	return nil
 }
 
-// more returns how much the variant adds to a passage's score beyond its terms, at least 0, the index of the form
+// gain returns how much the variant adds to a passage's score beyond its terms, at least 0, the index of the form
 // that adds it, and how often the passage has that form. All are 0 if the passage has no form. Passages must ascend
 // from call to call.
-func (o *otherCursors) more(passage uint32) (more float64, best, tf int, err error) {
+func (o *otherCursors) gain(passage uint32) (more float64, best, tf int, err error) {
 	for i, c := range o.forms {
 		if c == nil {
 			continue
@@ -186,7 +186,7 @@ func (o *otherCursors) more(passage uint32) (more float64, best, tf int, err err
 	}
 	if more > 0 {
 		var own float64
-		own, err = o.own(passage)
+		own, err = o.ownScore(passage)
 		if err == nil {
 			more = max(0, more-own)
 		}
@@ -194,8 +194,8 @@ func (o *otherCursors) more(passage uint32) (more float64, best, tf int, err err
 	return more, best, tf, err
 }
 
-// own returns what the variant's own terms add to a passage's score. Passages must ascend from call to call.
-func (o *otherCursors) own(passage uint32) (sum float64, err error) {
+// ownScore returns what the variant's own terms add to a passage's score. Passages must ascend from call to call.
+func (o *otherCursors) ownScore(passage uint32) (sum float64, err error) {
 	for _, c := range o.terms {
 		rank, ok, err := c.find(passage)
 		if err != nil {
@@ -230,7 +230,7 @@ func (w *scratch) boundOthers(from, to uint32) (most float64, left bool) {
 // the variant's terms.
 type formScore struct {
 	at    uint16
-	of    uint32 // place in others
+	end   uint32 // place in others
 	score float64
 }
 
@@ -238,9 +238,9 @@ type formScore struct {
 // it, with the most that one of these forms adds, and adds that to w.more. forgetOthers undoes this, also after an
 // error, when w.found may have some of them.
 func (w *scratch) findOthers(from, to uint32) error {
-	for of := range w.others {
+	for variant := range w.others {
 		some := false
-		for _, c := range w.others[of].forms {
+		for _, c := range w.others[variant].forms {
 			if c == nil || c.block >= c.record.blocks || c.decoded && c.place < c.n && c.passages[c.place] >= to {
 				continue
 			}
@@ -263,7 +263,7 @@ func (w *scratch) findOthers(from, to uint32) error {
 			for ; word != 0; word &= word - 1 {
 				at := 64*i + bits.TrailingZeros64(word)
 				if selected>>(at%64)&1 != 0 {
-					w.found = append(w.found, formScore{uint16(at), uint32(of), w.forms[at]})
+					w.found = append(w.found, formScore{uint16(at), uint32(variant), w.forms[at]})
 					w.more[at] += w.forms[at]
 				}
 				w.forms[at] = 0
@@ -289,7 +289,7 @@ func (w *scratch) addOthers(from uint32) error {
 		if w.sums[f.at]+w.more[f.at] <= threshold {
 			continue
 		}
-		own, err := w.others[f.of].own(from + uint32(f.at))
+		own, err := w.others[f.end].ownScore(from + uint32(f.at))
 		if err != nil {
 			return err
 		}

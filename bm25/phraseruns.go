@@ -140,9 +140,9 @@ func (r *phraseRun) next() error {
 		return r.damaged()
 	}
 	if code&1 == 0 {
-		ok = r.one()
+		ok = r.readOne()
 	} else {
-		ok = r.several()
+		ok = r.readSeveral()
 	}
 	if !ok || r.left == 0 && (r.place != len(r.entries) || r.blocks != r.end) {
 		return r.damaged()
@@ -150,9 +150,9 @@ func (r *phraseRun) next() error {
 	return nil
 }
 
-// one reads the rest of a phrase that a single passage has: it sets df to 1, and at and to to the posting. It returns
-// false if the run ends before that.
-func (r *phraseRun) one() bool {
+// readOne reads the rest of a phrase that a single passage has: it sets df to 1, and at and to to the posting. It
+// returns false if the run ends before that.
+func (r *phraseRun) readOne() bool {
 	r.df = 1
 	r.at = r.start + uint64(r.place)
 	r.place += r.width + 1
@@ -163,9 +163,9 @@ func (r *phraseRun) one() bool {
 	return r.place <= len(r.entries)
 }
 
-// several reads the rest of a phrase that two or more passages have: it sets df, high, and the range of the phrase's
-// blocks. It returns false if a number is missing or impossible.
-func (r *phraseRun) several() bool {
+// readSeveral reads the rest of a phrase that two or more passages have: it sets df, high, and the range of the
+// phrase's blocks. It returns false if a number is missing or impossible.
+func (r *phraseRun) readSeveral() bool {
 	df, ok1 := r.varint()
 	length, ok2 := r.varint()
 	high, ok3 := r.varint()

@@ -53,12 +53,12 @@ type understood struct {
 	unknown []questionTerm // that no passage has
 }
 
-// nothing reports whether no passage can be a hit: none has a term of the question, nor another form.
-func (u *understood) nothing() bool { return len(u.terms) == 0 && len(u.others) == 0 }
+// findsNothing reports whether no passage can be a hit: none has a term of the question, nor another form.
+func (u *understood) findsNothing() bool { return len(u.terms) == 0 && len(u.others) == 0 }
 
 // weigh sets the records, the number of passages and the idf of a term.
 func (s *Searcher) weigh(t *questionTerm) (err error) {
-	t.df, err = s.documents(t)
+	t.df, err = s.countDocuments(t)
 	if err == nil {
 		t.idf = IDF(t.df, uint64(s.statistics.withTerms))
 	}
@@ -91,8 +91,8 @@ func (s *Searcher) lookupForm(term string) (f questionTerm, err error) {
 	return f, nil
 }
 
-// documents sets t.records to the term's records in all segments, and returns how many live passages have it.
-func (s *Searcher) documents(t *questionTerm) (df uint64, err error) {
+// countDocuments sets t.records to the term's records in all segments, and returns how many live passages have it.
+func (s *Searcher) countDocuments(t *questionTerm) (df uint64, err error) {
 	t.records = make([]termRecord, len(s.segments))
 	for i, g := range s.segments {
 		r, err := s.lookup(g.Index, []byte(t.text))

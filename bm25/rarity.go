@@ -23,16 +23,16 @@ func (s *Searcher) Rarities(text string) ([]Rarity, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := map[string]questionTerm{}
+	known := map[string]questionTerm{}
 	for _, t := range slices.Concat(u.terms, u.unknown) {
-		of[t.text] = t
+		known[t.text] = t
 	}
 	for _, o := range u.others {
 		for _, f := range o.forms {
-			if len(o.Of) == 1 && f.df > of[o.Of[0]].df {
-				t := of[o.Of[0]]
+			if len(o.Of) == 1 && f.df > known[o.Of[0]].df {
+				t := known[o.Of[0]]
 				t.df = f.df
-				of[t.text] = t
+				known[t.text] = t
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func (s *Searcher) Rarities(text string) ([]Rarity, error) {
 	n := uint64(s.statistics.withTerms)
 	var out []Rarity
 	for _, t := range terms {
-		df := of[t.text].df
+		df := known[t.text].df
 		out = append(
 			out,
 			Rarity{

@@ -45,7 +45,7 @@ func (s *Searcher) search(
 		return nil, stats, context.Cause(ctx)
 	}
 	u, err := s.understand(question)
-	if err != nil || u.nothing() {
+	if err != nil || u.findsNothing() {
 		return nil, stats, err
 	}
 	stats.terms = len(u.terms)

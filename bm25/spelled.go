@@ -16,11 +16,11 @@ func (s *Searcher) Frequency(word string) (passages int, term bool, err error) {
 	return passages, len(terms) > 0, nil
 }
 
-// Beside returns two shares, from 0 to 1, of passages in which a word stands next to others: left of the passages
-// with the last term of before, those with the word's term right after it; right of those with the first term of
-// after, those with the word's term right before it. Both are 0 for a word without a term, and if the collection has
+// AdjacentShares returns two shares, from 0 to 1, of passages in which a word stands next to others: left of the
+// passages with the last term of before, those with the word's term right after it; right of those with the first term
+// of after, those with the word's term right before it. Both are 0 for a word without a term, and if the collection has
 // no phrases. It fails if an index is damaged.
-func (s *Searcher) Beside(before, word, after string) (left, right float64, err error) {
+func (s *Searcher) AdjacentShares(before, word, after string) (left, right float64, err error) {
 	terms := s.params.Analysis.Terms(word)
 	if len(terms) == 0 || !s.params.Phrases {
 		return 0, 0, nil

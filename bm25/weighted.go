@@ -78,7 +78,7 @@ func (s *Searcher) SearchWeighted(
 	for _, t := range SortWeighted(terms) {
 		q := questionTerm{text: weightedTerm(t.ID), count: 1, weight: t.Weight}
 		var err error
-		q.df, err = s.documents(&q)
+		q.df, err = s.countDocuments(&q)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (s *Searcher) SearchWeighted(
 			u.terms = append(u.terms, q)
 		}
 	}
-	if u.nothing() {
+	if u.findsNothing() {
 		return nil, context.Cause(ctx)
 	}
 	w := s.takeScratch()

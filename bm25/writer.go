@@ -129,24 +129,24 @@ func (w *segmentWriter) closeSection(i int, length uint64) {
 func (w *segmentWriter) addTerms(ctx context.Context, sources []termIterator) error {
 	numbers := make([][]uint32, len(sources)) // of each source's terms: theirs here
 	from := make([]termIterator, 0, len(sources))
-	chosen := func(of []int) []termIterator {
+	chosen := func(having []int) []termIterator {
 		from = from[:0]
-		for _, i := range of {
+		for _, i := range having {
 			from = append(from, sources[i])
 		}
 		return from
 	}
 	nextTerm := func(i int) ([]byte, error) { return sources[i].next() }
-	err := mergeSorted(ctx, len(sources), nextTerm, bytes.Compare, func(term []byte, of []int) error {
+	err := mergeSorted(ctx, len(sources), nextTerm, bytes.Compare, func(term []byte, having []int) error {
 		number := w.footer.terms
-		if err := w.addTerm(term, chosen(of)); err != nil {
+		if err := w.addTerm(term, chosen(having)); err != nil {
 			return err
 		}
 		if number == w.footer.terms {
 			number = gone
 		}
 		if w.footer.params.Phrases {
-			for _, i := range of {
+			for _, i := range having {
 				numbers[i] = append(numbers[i], number)
 			}
 		}
@@ -160,8 +160,8 @@ func (w *segmentWriter) addTerms(ctx context.Context, sources []termIterator) er
 	w.written = 0
 	if w.footer.params.Phrases {
 		nextPhrase := func(i int) (uint64, error) { return nextMerged(sources[i], i, numbers[i]) }
-		err := mergeSorted(ctx, len(sources), nextPhrase, cmp.Compare[uint64], func(key uint64, of []int) error {
-			return w.addPhrase(key, chosen(of))
+		err := mergeSorted(ctx, len(sources), nextPhrase, cmp.Compare[uint64], func(key uint64, having []int) error {
+			return w.addPhrase(key, chosen(having))
 		})
 		if err != nil {
 			return err

@@ -149,7 +149,7 @@ func documentProblem(err error) error {
 	case errors.As(err, &field):
 		return schema.NewProblem("invalid_document", schema.Sentence("the document cannot be stored: "+err.Error()))
 	case errors.As(err, &version):
-		return schema.NewProblem("version_mismatch", schema.Sentence(version.OfDocument()))
+		return schema.NewProblem("version_mismatch", schema.Sentence(version.ErrorForDocument()))
 	case errors.Is(err, store.ErrTooMuch):
 		return schema.NewProblem("body_too_large", schema.Sentence(err.Error()))
 	}

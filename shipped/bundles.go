@@ -74,7 +74,7 @@ func WantedExperts(cache provision.Cache, deltas []*convert.Delta, full bool) []
 			folder := cache.Bundle(name)
 			all = append(all, WantedBundle{
 				Name: name, Folder: folder,
-				accept: func(b *models.Bundle) error { return isMerged(b, d, accepted) },
+				accept: func(b *models.Bundle) error { return checkMerged(b, d, accepted) },
 				make: func(ctx context.Context, checkpoint string) error {
 					_, err := d.Merge(ctx, folder, convert.Options{Base: checkpoint, Int8: precision == models.PrecisionInt8})
 					return err
@@ -97,9 +97,9 @@ func WantedExperts(cache provision.Cache, deltas []*convert.Delta, full bool) []
 	return all
 }
 
-// isMerged returns why a bundle is not the one that this version would make of d, in the given precision or, with "",
-// in any; nil if it is.
-func isMerged(b *models.Bundle, d *convert.Delta, precision string) error {
+// checkMerged returns why a bundle is not the one that this version would make of d, in the given precision or, with
+// "", in any; nil if it is.
+func checkMerged(b *models.Bundle, d *convert.Delta, precision string) error {
 	m := b.Manifest
 	switch {
 	case m.Lineage.MergedFrom != d.SHA256:
@@ -151,7 +151,7 @@ func wantedBase(cache provision.Cache) []WantedBundle {
 		folder := cache.Bundle(name)
 		all = append(all, WantedBundle{
 			Name: name, Folder: folder,
-			accept: func(b *models.Bundle) error { return isBase(b, precision) },
+			accept: func(b *models.Bundle) error { return checkBase(b, precision) },
 			make: func(ctx context.Context, checkpoint string) error {
 				unitLength := true
 				_, err := convert.Import(ctx, checkpoint, folder, convert.Options{
@@ -169,8 +169,8 @@ func wantedBase(cache provision.Cache) []WantedBundle {
 	return all
 }
 
-// isBase returns why a bundle of the base encoder is not the one that this version would import; nil if it is.
-func isBase(b *models.Bundle, precision string) error {
+// checkBase returns why a bundle of the base encoder is not the one that this version would import; nil if it is.
+func checkBase(b *models.Bundle, precision string) error {
 	m := b.Manifest
 	v := m.Vectors
 	if v == nil {

@@ -29,7 +29,7 @@ func Import(
 	delta, err := convert.OpenDelta(os.DirFS(from))
 	switch {
 	case err == nil:
-		out, err = ofDelta(delta, cache, out, &o)
+		out, err = prepareDelta(delta, cache, out, &o)
 		if err != nil {
 			return nil, err
 		}
@@ -47,10 +47,10 @@ func Import(
 	return b, provision.ExplainFull(err, out)
 }
 
-// ofDelta sets o.Base, unless it is set, to the base that setup fetched, and returns the folder for the bundle: out,
-// or if that is "" one in the cache. It fails if the base is missing or damaged, or, without out, if setup uses the
-// name.
-func ofDelta(d *convert.Delta, cache provision.Cache, out string, o *convert.Options) (string, error) {
+// prepareDelta sets o.Base, unless it is set, to the base that setup fetched, and returns the folder for the bundle:
+// out, or if that is "" one in the cache. It fails if the base is missing or damaged, or, without out, if setup uses
+// the name.
+func prepareDelta(d *convert.Delta, cache provision.Cache, out string, o *convert.Options) (string, error) {
 	if o.Base == "" {
 		base, err := cache.VerifyBase()
 		if err != nil {

@@ -40,8 +40,8 @@ func Specialists() []string {
 	return slices.DeleteFunc(expertNames(), func(name string) bool { return name == Late || name == DesireMe })
 }
 
-// Same reports whether two lists name the same experts, in any order.
-func Same(a, b []string) bool {
+// SameNames reports whether two lists name the same experts, in any order.
+func SameNames(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 

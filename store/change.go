@@ -76,9 +76,9 @@ type VersionError struct {
 	Have string // the version that is stored; empty when there is no passage
 }
 
-// OfDocument returns the text of Error with "document" in the place of each "passage", also inside the id, for errors
-// about a document.
-func (e *VersionError) OfDocument() string {
+// ErrorForDocument returns the text of Error with "document" in the place of each "passage", also inside the id, for
+// errors about a document.
+func (e *VersionError) ErrorForDocument() string {
 	return strings.ReplaceAll(e.Error(), "passage", "document")
 }
 

@@ -7,15 +7,15 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// CheckVectors returns an error unless there is one vector, or with late one list of vectors, for each passage of of,
-// in the same order, and CheckVector accepts each. The error names the first passage whose vector is wrong.
-func CheckVectors(vectors [][]float32, of []corpus.Passage, dimension int, late bool) error {
-	if len(vectors) != len(of) {
-		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(of))
+// CheckVectors returns an error unless there is one vector, or with late one list of vectors, for each of passages, in
+// the same order, and CheckVector accepts each. The error names the first passage whose vector is wrong.
+func CheckVectors(vectors [][]float32, passages []corpus.Passage, dimension int, late bool) error {
+	if len(vectors) != len(passages) {
+		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(passages))
 	}
 	for i, v := range vectors {
 		if err := CheckVector(v, dimension, late); err != nil {
-			return fmt.Errorf("the vector of passage %q %w", of[i].ID, err)
+			return fmt.Errorf("the vector of passage %q %w", passages[i].ID, err)
 		}
 	}
 	return nil

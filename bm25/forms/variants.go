@@ -189,9 +189,9 @@ func (r *Reading) Variants(isForm func(term string) (bool, error)) ([]Variant, e
 			list.addEntry(at, phrase)
 		}
 	}
-	join := func(form string, of []string) {
+	join := func(form string, terms []string) {
 		own := []string{}
-		for _, w := range of {
+		for _, w := range terms {
 			if term := string(a.Term(w)); term != "" && !slices.Contains(own, term) {
 				own = append(own, term)
 			}

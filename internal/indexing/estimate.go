@@ -226,7 +226,7 @@ func (e estimate) listChoices(chosen []*experts.Expert, of shape) (out []Choice)
 		{shipped.ChooseAll, shipped.All(), shape{passes: all, dense: float64(all), late: 1}},
 	} {
 		c := e.choiceOf(named.shape)
-		if shipped.Same(named.experts, names) {
+		if shipped.SameNames(named.experts, names) {
 			c, isNamed = mine, true
 		}
 		c.Experts = named.name

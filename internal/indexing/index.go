@@ -269,7 +269,7 @@ func IndexOnce(ctx context.Context, o Options, experts []string) error {
 		names = append(names, x.Name)
 	}
 	switch {
-	case shipped.Same(names, experts):
+	case shipped.SameNames(names, experts):
 		return nil
 	case stored != nil:
 		return fmt.Errorf(

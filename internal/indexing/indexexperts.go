@@ -69,7 +69,7 @@ func (o *Options) expertNames(stored []store.Expert) ([]string, error) {
 		return o.granularNames(stored, asked)
 	case isNew:
 		return asked, nil
-	case o.Experts != "" && !shipped.Same(asked, names):
+	case o.Experts != "" && !shipped.SameNames(asked, names):
 		return nil, badExperts(
 			"%q is not what the collection has (%s): passages that are added are encoded by its experts", o.Experts,
 			strings.Join(names, ","),

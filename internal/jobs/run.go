@@ -142,18 +142,18 @@ func (q *Queue) runJob(ctx context.Context, job Job) {
 	cause := context.Cause(working)
 	cancel(nil)
 	<-looked
-	state, said := Queued, "a job was interrupted, and will be begun again"
+	state, message := Queued, "a job was interrupted, and will be begun again"
 	var lost *lease.HeldError
 	switch {
 	case err == nil:
-		state, said = Done, "job done"
+		state, message = Done, "job done"
 	case errors.Is(cause, errNotOurs) || errors.As(cause, &lost):
 		log.Warn("another server began the job again, since nothing was heard from this one")
 		return
 	case errors.Is(cause, errCancelled):
-		state, said = Cancelled, "job cancelled"
+		state, message = Cancelled, "job cancelled"
 	case ctx.Err() == nil:
-		state, said = Failed, "job failed"
+		state, message = Failed, "job failed"
 	}
 	ending, end := context.WithTimeout(context.WithoutCancel(ctx), patient)
 	defer end()
@@ -174,10 +174,10 @@ func (q *Queue) runJob(ctx context.Context, job Job) {
 		log.Error("a job ended, and that could not be written down, so it is begun once more", "cause", wrote)
 	}
 	if state == Failed {
-		log.Error(said, "took", took, "cause", err)
+		log.Error(message, "took", took, "cause", err)
 		return
 	}
-	log.Info(said, "took", took)
+	log.Info(message, "took", took)
 }
 
 // noteRunning records which job runs in this process and how to cancel it, and forgets the progress of the one before;

@@ -90,7 +90,7 @@ func (r *registry) closeSome(choose func(names []string) []string) {
 // closeOne closes the unions that use a collection, then the collection, whose gone must be set. It removes it from
 // r.held and closes gone, so that it can be opened again, even if closing fails.
 func (r *registry) closeOne(name string, h *registryEntry) error {
-	r.unions.closeOf(h)
+	r.unions.closeUnionsOf(h)
 	err := h.c.endAndClose()
 	r.mu.Lock()
 	delete(r.held, name)
@@ -129,7 +129,7 @@ func (s *collection) hasJobs() bool {
 func (r *registry) closeAll() error {
 	var errs []error
 	r.opens.Wait()
-	r.unions.closeThose(func(*union) bool { return true })
+	r.unions.closeSelected(func(*union) bool { return true })
 	r.mu.Lock()
 	all := r.held
 	r.held = map[string]*registryEntry{}
@@ -162,7 +162,7 @@ func (r *registry) Remove(ctx context.Context, name string) error {
 		return err
 	}
 	if h != nil && h.c != nil {
-		r.unions.closeOf(h)
+		r.unions.closeUnionsOf(h)
 		err = h.c.endAndClose()
 		if err != nil {
 			r.log.Error("closing a collection that is removed", "collection", name, "cause", err)

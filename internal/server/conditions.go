@@ -26,12 +26,12 @@ func (r *registry) watchStore(ctx context.Context) {
 	shown := map[string]string{} // components in /readyz, as text
 	for {
 		asking, cancel := context.WithTimeout(ctx, conditionsTime)
-		whole, of := r.catalogue.Conditions(asking)
+		whole, byName := r.catalogue.Conditions(asking)
 		cancel()
 		if ctx.Err() != nil {
 			return
 		}
-		r.showComponents(conditionsShown(whole, of, r.hidesNames()), shown)
+		r.showComponents(conditionsShown(whole, byName, r.hidesNames()), shown)
 		select {
 		case <-again.C:
 		case <-ctx.Done():
@@ -74,7 +74,7 @@ func (r *registry) showComponents(components []schema.Component, shown map[strin
 // store, which has failed if no collection can be searched, and one with warnings for each collection that has any,
 // in the order of names. If apart is set, it leaves out the collections, whose names others must not see, and says
 // how many have warnings. It returns nil if the store has no condition (whole.Of is "").
-func conditionsShown(whole store.Condition, of map[string]store.Condition, apart bool) []schema.Component {
+func conditionsShown(whole store.Condition, byName map[string]store.Condition, apart bool) []schema.Component {
 	if whole.Of == "" {
 		return nil
 	}
@@ -82,7 +82,7 @@ func conditionsShown(whole store.Condition, of map[string]store.Condition, apart
 	var names []string
 	failed := 0
 	why := ""
-	for name, c := range of {
+	for name, c := range byName {
 		if c.Failed != "" {
 			failed++
 			why = c.Failed
@@ -96,7 +96,7 @@ func conditionsShown(whole store.Condition, of map[string]store.Condition, apart
 	case whole.Failed != "":
 		all.Status = handlers.Failed
 		all.Detail = whole.Failed
-	case failed > 0 && failed == len(of):
+	case failed > 0 && failed == len(byName):
 		all.Status = handlers.Failed
 		all.Detail = fmt.Sprintf("none of the %d collections can be searched; one of them: %s", failed, why)
 	}
@@ -109,9 +109,9 @@ func conditionsShown(whole store.Condition, of map[string]store.Condition, apart
 		if apart {
 			break
 		}
-		warnings := slices.Clone(of[name].Warnings)
-		if of[name].Failed != "" {
-			warnings = append([]string{"cannot be searched: " + of[name].Failed}, warnings...)
+		warnings := slices.Clone(byName[name].Warnings)
+		if byName[name].Failed != "" {
+			warnings = append([]string{"cannot be searched: " + byName[name].Failed}, warnings...)
 		}
 		out = append(out, schema.Component{
 			Name: whole.Of + " of " + name, Status: handlers.Ready, Warnings: warnings,

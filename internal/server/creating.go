@@ -88,16 +88,16 @@ func (r *registry) completeSettings(s *collections.Settings) error {
 	if s.Analysis == "" {
 		s.Analysis = r.config.Index.Analysis
 	}
-	for _, of := range []struct {
+	for _, bound := range []struct {
 		name        string
 		value, most int
 	}{
 		{"search.k", s.Search.K, r.config.Limits.K},
 		{"search.candidates", s.Search.Candidates, r.config.Limits.Candidates},
 	} {
-		if of.value < 0 || of.value > of.most {
+		if bound.value < 0 || bound.value > bound.most {
 			return &collections.Error{
-				Code: "out_of_range", Detail: fmt.Sprintf("%s has to be from 1 to %d", of.name, of.most),
+				Code: "out_of_range", Detail: fmt.Sprintf("%s has to be from 1 to %d", bound.name, bound.most),
 			}
 		}
 	}

@@ -48,9 +48,9 @@ func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs
 // deletingStage is the stage in the progress of a deletion.
 const deletingStage = "deleting"
 
-// selectedBy returns the filter for a job's tags and condition. It returns a *conditions.MisfitError if the condition
-// does not fit the collection's fields.
-func (s *collection) selectedBy(t jobs.Task) (f storage.Filter, err error) {
+// selectionFilter returns the filter for a job's tags and condition. It returns a *conditions.MisfitError if the
+// condition does not fit the collection's fields.
+func (s *collection) selectionFilter(t jobs.Task) (f storage.Filter, err error) {
 	f.TagsAll, f.TagsAny = t.TagsAll, t.TagsAny
 	if t.Filter == nil {
 		return f, nil
@@ -68,7 +68,7 @@ func (s *collection) selectedBy(t jobs.Task) (f storage.Filter, err error) {
 // deletions at once; otherwise it deletes deleteAtOnce at a time. It does not delete a passage that was replaced
 // meanwhile.
 func (s *collection) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
-	f, err := s.selectedBy(t)
+	f, err := s.selectionFilter(t)
 	if err != nil {
 		return 0, err
 	}
@@ -105,7 +105,7 @@ func (s *collection) deleteSelected(ctx context.Context, t jobs.Task) (deleted i
 	}
 	byParts := func(ctx context.Context, changes []store.Change) (deleted int, err error) {
 		for part := range slices.Chunk(changes, deleteAtOnce) {
-			n, err := deletedNow(ctx, s.writer, part)
+			n, err := deleteNow(ctx, s.writer, part)
 			deleted += n
 			if err != nil {
 				return deleted, err
@@ -117,7 +117,7 @@ func (s *collection) deleteSelected(ctx context.Context, t jobs.Task) (deleted i
 	for {
 		p, err := selected.Next()
 		if err == io.EOF && together > 0 {
-			return deleted, apply(s.deletedTogether)
+			return deleted, apply(s.deleteTogether)
 		} else if err == io.EOF {
 			return deleted, apply(byParts)
 		}
@@ -135,9 +135,9 @@ func (s *collection) deleteSelected(ctx context.Context, t jobs.Task) (deleted i
 	}
 }
 
-// deletedTogether deletes passages so that searches see all deletions at once, and returns how many it deleted; 0
+// deleteTogether deletes passages so that searches see all deletions at once, and returns how many it deleted; 0
 // beside an error. It leaves out passages that were replaced meanwhile and tries again without them.
-func (s *collection) deletedTogether(ctx context.Context, changes []store.Change) (int, error) {
+func (s *collection) deleteTogether(ctx context.Context, changes []store.Change) (int, error) {
 	for len(changes) > 0 {
 		results, err := s.writer.ApplyTogether(ctx, changes)
 		if err != nil {
@@ -182,13 +182,13 @@ func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted i
 	if err != nil || len(changes) == 0 {
 		return deleted, err
 	}
-	n, err := deletedNow(ctx, w, changes)
+	n, err := deleteNow(ctx, w, changes)
 	return deleted + n, err
 }
 
-// deletedNow applies deletions and returns how many passages it deleted. Those that are gone or were replaced
+// deleteNow applies deletions and returns how many passages it deleted. Those that are gone or were replaced
 // meanwhile do not count and are no error. After an error, others of changes may have been deleted.
-func deletedNow(ctx context.Context, w handlers.Writer, changes []store.Change) (deleted int, err error) {
+func deleteNow(ctx context.Context, w handlers.Writer, changes []store.Change) (deleted int, err error) {
 	results, err := w.Apply(ctx, changes)
 	for _, r := range results {
 		var replaced *store.VersionError // somebody else was faster, and is not undone

@@ -87,7 +87,7 @@ func (s *collection) addExpert(ctx context.Context, t jobs.Task) (result jobs.Re
 	if err != nil {
 		return result, err
 	}
-	err = s.aboveFloor() // the next start would refuse it
+	err = s.checkFloors() // the next start would refuse it
 	if err == nil {
 		err = s.startSearching(e)
 	}
@@ -98,8 +98,8 @@ func (s *collection) addExpert(ctx context.Context, t jobs.Task) (result jobs.Re
 	return s.describeAdded(t.Name, report.Bytes), nil
 }
 
-// aboveFloor returns an error if the recall of an expert's index is below the floor that the configuration sets.
-func (s *collection) aboveFloor() error {
+// checkFloors returns an error if the recall of an expert's index is below the floor that the configuration sets.
+func (s *collection) checkFloors() error {
 	contents, done := s.assembly.Store.Contents()
 	defer done()
 	return contents.CheckRecall(assembly.Floors(s.config.Index))

@@ -93,13 +93,13 @@ func (s *collection) judgedQuestions(ctx context.Context) (questions.Domain, err
 // measureQuestions searches for each question with the collection's defaults. The result counts the questions whose
 // first right answer is among the first 1, 5 and 20 hits, and lists the first mostMissed questions whose first hit is
 // not right. It reports progress to t, and fails if a search does.
-func (s *collection) measureQuestions(ctx context.Context, of questions.Domain, t jobs.Task) (
+func (s *collection) measureQuestions(ctx context.Context, judged questions.Domain, t jobs.Task) (
 	result jobs.MeasuredResult, err error) {
-	result.Questions = len(of.Questions)
+	result.Questions = len(judged.Questions)
 	limits := s.assembly.Engine.Limits()
-	for i, q := range of.Questions {
+	for i, q := range judged.Questions {
 		t.Report(
-			jobs.Progress{Stage: askingStage, Done: int64(i), Total: int64(len(of.Questions)), Unit: questionUnit},
+			jobs.Progress{Stage: askingStage, Done: int64(i), Total: int64(len(judged.Questions)), Unit: questionUnit},
 		)
 		found, err := s.assembly.Engine.Search(ctx, search.Caller{}, search.Request{
 			Question: q.Text, K: min(askedDepth, limits.K), TimeoutMS: int(limits.Timeout.Milliseconds()), Fields: []string{},
@@ -147,31 +147,31 @@ func (s *collection) runEvaluation(ctx context.Context, t jobs.Task) (result job
 	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
 	}
-	of, err := s.judgedQuestions(ctx)
+	judged, err := s.judgedQuestions(ctx)
 	if err != nil {
 		return result, err
 	}
-	measured, err := s.measureQuestions(ctx, of, t)
+	measured, err := s.measureQuestions(ctx, judged, t)
 	if err != nil {
 		return result, err
 	}
-	measured.Report, err = s.compareMethods(ctx, of, t)
+	measured.Report, err = s.compareMethods(ctx, judged, t)
 	result.Measured = &measured
 	return result, err
 }
 
 // compareMethods measures every ranking method that the collection's sources allow, and, if t.Alone is set, each
 // source alone. It returns the table as text.
-func (s *collection) compareMethods(ctx context.Context, of questions.Domain, t jobs.Task) (string, error) {
+func (s *collection) compareMethods(ctx context.Context, judged questions.Domain, t jobs.Task) (string, error) {
 	engine := s.assembly.Engine
 	limits := engine.Limits()
 	lineup := evaluation.Lineup(s.assembly.Dense())
-	methods, notes, err := lineup.Choose(ctx, engine, t.Alone, "all", nil, of.Questions[0].Text, limits.Timeout)
+	methods, notes, err := lineup.Choose(ctx, engine, t.Alone, "all", nil, judged.Questions[0].Text, limits.Timeout)
 	if err != nil {
 		return "", err
 	}
 	generation, passages := engine.Generation()
-	found, err := evaluation.Evaluate(ctx, engine, []questions.Domain{of}, evaluation.MeasureOptions{
+	found, err := evaluation.Evaluate(ctx, engine, []questions.Domain{judged}, evaluation.MeasureOptions{
 		Methods: methods, Notes: notes, Depth: min(limits.K, limits.Candidates, 100), Timeout: limits.Timeout,
 		About: evaluation.About{
 			Collection: s.config.Passages(), Generation: generation, Passages: passages, Experts: lineup,
@@ -196,15 +196,15 @@ func (s *collection) runCalibration(ctx context.Context, t jobs.Task) (result jo
 	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
 	}
-	of, err := s.judgedQuestions(ctx)
+	judged, err := s.judgedQuestions(ctx)
 	if err != nil {
 		return result, err
 	}
-	measured, err := s.measureQuestions(ctx, of, t)
+	measured, err := s.measureQuestions(ctx, judged, t)
 	if err != nil {
 		return result, err
 	}
-	record, report, err := s.fitToJudged(ctx, of, t)
+	record, report, err := s.fitToJudged(ctx, judged, t)
 	if err != nil {
 		return result, err
 	}
@@ -238,19 +238,19 @@ func topSum(s jobs.Share) int { return s.Top1 + s.Top20 }
 // shareOf returns how many of the held-out questions the ranking method auto answers, by a fit's report; zero if the
 // report does not have the method.
 func shareOf(report *calibration.FitReport, auto string) (s jobs.Share) {
-	of := func(share float64) int { return int(math.Round(share * float64(report.Questions))) }
+	count := func(share float64) int { return int(math.Round(share * float64(report.Questions))) }
 	for _, m := range report.Methods {
 		if m.Method == auto {
-			return jobs.Share{Top1: of(m.Top1), Top5: of(m.Top5), Top20: of(m.Top20)}
+			return jobs.Share{Top1: count(m.Top1), Top5: count(m.Top5), Top20: count(m.Top20)}
 		}
 	}
 	return s
 }
 
-// fitToJudged fits a calibration to the judged questions of, nonsense and generated questions, and returns it with
+// fitToJudged fits a calibration to the judged questions, nonsense and generated questions, and returns it with
 // its report. It uses an engine of its own, without the calibration in use, which goes on answering questions. Only
 // the running job may call it, so that no other changes the experts meanwhile.
-func (s *collection) fitToJudged(ctx context.Context, of questions.Domain, t jobs.Task) (
+func (s *collection) fitToJudged(ctx context.Context, judged questions.Domain, t jobs.Task) (
 	record *calibration.Record, report *calibration.FitReport, err error) {
 	config := s.config
 	config.Limits.Timeout = max(config.Limits.Timeout, measuringTimeout)
@@ -273,7 +273,7 @@ func (s *collection) fitToJudged(ctx context.Context, of questions.Domain, t job
 	}
 	passages, done := l.Passages(ctx)
 	defer done()
-	domains := []questions.Domain{of, questions.Nonsense(), generated}
+	domains := []questions.Domain{judged, questions.Nonsense(), generated}
 	found, err := calibration.Gather(ctx, l.Engine, passages, domains, measuringTimeout, counting(askingStage))
 	if err != nil {
 		return nil, nil, err

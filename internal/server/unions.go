@@ -182,16 +182,16 @@ func (u *unions) makeRoom() (closing []*union) {
 // closeUnused closes unions without users that were last used before a time, or one of whose collections has changed
 // since: these keep its old files open.
 func (u *unions) closeUnused(before time.Time) {
-	u.closeThose(func(x *union) bool { return x.users == 0 && (x.used.Before(before) || !x.engine.Current()) })
+	u.closeSelected(func(x *union) bool { return x.users == 0 && (x.used.Before(before) || !x.engine.Current()) })
 }
 
-// closeOf closes the unions that have this collection as a member.
-func (u *unions) closeOf(h *registryEntry) {
-	u.closeThose(func(x *union) bool { return slices.Contains(x.members, h) })
+// closeUnionsOf closes the unions that have this collection as a member.
+func (u *unions) closeUnionsOf(h *registryEntry) {
+	u.closeSelected(func(x *union) bool { return slices.Contains(x.members, h) })
 }
 
-// closeThose closes the finished unions for which selected returns true. A union in use is closed by its last user.
-func (u *unions) closeThose(selected func(*union) bool) {
+// closeSelected closes the finished unions for which selected returns true. A union in use is closed by its last user.
+func (u *unions) closeSelected(selected func(*union) bool) {
 	u.mu.Lock()
 	var closing []*union
 	for key, x := range u.kept {

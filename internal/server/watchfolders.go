@@ -286,8 +286,8 @@ func (s *collection) followsRoot(ctx context.Context, root string) (bool, error)
 			return false, err
 		}
 		if slices.ContainsFunc(found, func(d corpus.Document) bool {
-			of, _ := documents.SplitMark(d.Root)
-			return of == mark
+			rootMark, _ := documents.SplitMark(d.Root)
+			return rootMark == mark
 		}) {
 			return true, nil
 		}

@@ -70,8 +70,8 @@ func (s *collection) acceptWrites() (worker, error) {
 			_, err := s.writer.Snapshots()
 			return err
 		}),
-		jobs.AddExpert:    s.handlerIf(jobs.Handler{Check: s.checkAdding, Work: s.addExpert}, s.changesExperts),
-		jobs.RemoveExpert: s.handlerIf(jobs.Handler{Check: s.checkRemoving, Work: s.removeExpert}, s.changesExperts),
+		jobs.AddExpert:    s.handlerIf(jobs.Handler{Check: s.checkAdding, Work: s.addExpert}, s.checkExpertsChange),
+		jobs.RemoveExpert: s.handlerIf(jobs.Handler{Check: s.checkRemoving, Work: s.removeExpert}, s.checkExpertsChange),
 		jobs.DeleteTagged: s.handlerIf(jobs.Handler{Work: s.deleteTagged}, nil),
 	}
 	dir := s.assembly.Store.JobsFolder()
@@ -83,9 +83,9 @@ func (s *collection) acceptWrites() (worker, error) {
 		return nil, err
 	}
 	kinds[jobs.Calibrate] = s.handlerIf(
-		jobs.Handler{Check: s.checkCalibrating, Work: s.runCalibration}, s.keepsJudgments,
+		jobs.Handler{Check: s.checkCalibrating, Work: s.runCalibration}, s.checkJudgmentsKept,
 	)
-	kinds[jobs.Evaluate] = s.handlerIf(jobs.Handler{Check: s.checkEvaluating, Work: s.runEvaluation}, s.keepsJudgments)
+	kinds[jobs.Evaluate] = s.handlerIf(jobs.Handler{Check: s.checkEvaluating, Work: s.runEvaluation}, s.checkJudgmentsKept)
 	var inputs jobs.Inputs = s.assembly.Store.JobInputs()
 	if dir != "" {
 		inputs = jobs.NewFolderInputs(dir, handlers.UploadPrefix)
@@ -156,8 +156,8 @@ func (s *collection) tellUnanswered(err error) {
 	s.api.Readiness().Set(c)
 }
 
-// keepsJudgments returns a *store.ElsewhereError if the collection is in a cluster, where judgments cannot be kept.
-func (s *collection) keepsJudgments() error {
+// checkJudgmentsKept returns a *store.ElsewhereError if the collection is in a cluster, where judgments cannot be kept.
+func (s *collection) checkJudgmentsKept() error {
 	if s.judgments == nil {
 		return &store.ElsewhereError{
 			Instead: "judgments are kept only for collections in folders, and these passages are in a store",
@@ -166,8 +166,8 @@ func (s *collection) keepsJudgments() error {
 	return nil
 }
 
-// changesExperts returns an error if the store cannot change its experts while it is served; nil if it can.
-func (s *collection) changesExperts() error {
+// checkExpertsChange returns an error if the store cannot change its experts while it is served; nil if it can.
+func (s *collection) checkExpertsChange() error {
 	_, err := s.writer.Experts()
 	return err
 }
@@ -195,17 +195,17 @@ func (s *collection) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, err
 		return nil, err
 	}
 	if damaged := opened.Damaged(); len(damaged) > 0 {
-		said := schema.Component{Name: "jobs", Status: handlers.Ready}
+		component := schema.Component{Name: "jobs", Status: handlers.Ready}
 		for _, path := range damaged {
-			said.Warnings = append(
-				said.Warnings,
+			component.Warnings = append(
+				component.Warnings,
 				fmt.Sprintf(
 					"the record %s is damaged and its job is not done: ask for it again, and remove the file",
 					filepath.Base(path),
 				),
 			)
 		}
-		s.api.Readiness().Set(said)
+		s.api.Readiness().Set(component)
 	}
 	return jobs.NewQueue(opened, o), nil
 }

@@ -189,9 +189,9 @@ func (x *Reliable) add(r rankedAnswers, places []int, chance *calibration.Confid
 	return nil
 }
 
-// addShare adds the accuracies b, divided by of, to a.
-func (a *Accuracies) addShare(b Accuracies, of float64) {
-	a.Top1 += b.Top1 / of
-	a.Top5 += b.Top5 / of
-	a.Top20 += b.Top20 / of
+// addShare adds the accuracies b, divided by draws, to a.
+func (a *Accuracies) addShare(b Accuracies, draws float64) {
+	a.Top1 += b.Top1 / draws
+	a.Top5 += b.Top5 / draws
+	a.Top20 += b.Top20 / draws
 }

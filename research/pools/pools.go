@@ -161,32 +161,32 @@ func (r *Report) addSet(
 	if report == nil {
 		return nil, fmt.Errorf("%v: cce chooses among two experts or more", among)
 	}
-	of := " of " + strings.Join(among, ", ")
+	suffix := " of " + strings.Join(among, ", ")
 	for _, m := range []struct {
 		name string
 		fuse func(i int, table *fusion.Candidates) (fusion.Ranking, error)
 	}{
-		{"sum" + of, func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
+		{"sum" + suffix, func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 			var all []fusion.Source
 			for _, column := range fits[i].Columns {
 				all = append(all, fusion.Source{Column: column, Weight: 1})
 			}
 			return fusion.Sum(table, all, fusion.LinearOptions{}, 1)
 		}},
-		{"CCE" + of + ", weighted sum", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
+		{"CCE" + suffix + ", weighted sum", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature,
 				Sharpness: fusion.PaperSharpness}, fusion.Exact, 1)
 		}},
-		{fmt.Sprintf("CCE%s, sharpness %d", of, fusion.DefaultSharpness),
+		{fmt.Sprintf("CCE%s, sharpness %d", suffix, fusion.DefaultSharpness),
 			func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 				return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature,
 					Sharpness: fusion.DefaultSharpness}, fusion.Exact, 1)
 			}},
-		{fmt.Sprintf("CCE%s, temperature %g", of, report.Uncalibrated.Temperature),
+		{fmt.Sprintf("CCE%s, temperature %g", suffix, report.Uncalibrated.Temperature),
 			func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 				return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{}, fusion.Exact, 1)
 			}},
-		{"CCE" + of + ", calibrated on other folds", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
+		{"CCE" + suffix + ", calibrated on other folds", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature}, fusion.Exact, 1)
 		}},
 	} {

@@ -80,7 +80,7 @@ func (w *writer) discard(keepFolder bool) {
 	// stays is a generation 0 that the next build clears.
 	entries, _ := w.disk.ReadDir(w.dir)
 	for _, e := range entries {
-		if name := e.Name(); ours(name) {
+		if name := e.Name(); isOurs(name) {
 			_ = w.disk.RemoveAll(filepath.Join(w.dir, name))
 		}
 	}
@@ -95,7 +95,7 @@ func (w *writer) add(ctx context.Context, source store.Stream, o store.BuildOpti
 	if err := o.Complete(); err != nil {
 		return store.BuildReport{}, err
 	}
-	if err := errors.Join(w.built(), w.pendingChanges()); err != nil {
+	if err := errors.Join(w.checkBuilt(), w.checkNonePending()); err != nil {
 		return store.BuildReport{}, err
 	}
 	m := w.snapshot()

@@ -26,11 +26,11 @@ type Condition struct {
 	Fields conditions.Node
 }
 
-// ofDocuments clears the bits in words of all passages of segment at that are not of one of the documents, and returns
-// how many bits are left.
-func (g *Generation) ofDocuments(at int, words []uint64, documents []string) (count int, err error) {
+// filterDocuments clears the bits in words of all passages of segment at that are not of one of the documents, and
+// returns how many bits are left.
+func (g *Generation) filterDocuments(at int, words []uint64, documents []string) (count int, err error) {
 	s := g.segments[at].store
-	of := make([]uint64, len(words))
+	matching := make([]uint64, len(words))
 	for _, document := range documents {
 		from := document + "#"
 		var failed error
@@ -46,7 +46,7 @@ func (g *Generation) ofDocuments(at int, words []uint64, documents []string) (co
 				break
 			}
 			if whose, _, ok := corpus.SplitPassageID(id); ok && whose == document {
-				of[o/64] |= 1 << (o % 64)
+				matching[o/64] |= 1 << (o % 64)
 			}
 		}
 		if failed != nil {
@@ -54,7 +54,7 @@ func (g *Generation) ofDocuments(at int, words []uint64, documents []string) (co
 		}
 	}
 	for i := range words {
-		words[i] &= of[i]
+		words[i] &= matching[i]
 		count += bits.OnesCount64(words[i])
 	}
 	return count, nil
@@ -64,9 +64,9 @@ func (g *Generation) ofDocuments(at int, words []uint64, documents []string) (co
 // have its terms side by side, all of them count as having the wording.
 const mostCompared = 20_000
 
-// worded clears the bits in words of the passages of segment at that lack a wording of c.Must or have one of c.MustNot,
-// and returns how many bits are left.
-func (g *Generation) worded(at int, words []uint64, c Condition) (count int, err error) {
+// filterWorded clears the bits in words of the passages of segment at that lack a wording of c.Must or have one of
+// c.MustNot, and returns how many bits are left.
+func (g *Generation) filterWorded(at int, words []uint64, c Condition) (count int, err error) {
 	for _, list := range []struct {
 		wordings []string
 		not      bool

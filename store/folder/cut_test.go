@@ -49,7 +49,7 @@ func TestCutWhileItIsChanged(t *testing.T) {
 			return err
 		},
 		"deleting": func(dir string, cut func()) error {
-			_, err := alone(dir, func(w *writer) (int, error) {
+			_, err := withWriter(dir, func(w *writer) (int, error) {
 				cut()
 				return w.delete(t.Context(),
 					[]string{passages[2900].ID})

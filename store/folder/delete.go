@@ -13,8 +13,8 @@ import (
 	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
-// built returns an error if the collection's first build was not completed.
-func (w *writer) built() error {
+// checkBuilt returns an error if the collection's first build was not completed.
+func (w *writer) checkBuilt() error {
 	if w.snapshot().Generation == 0 {
 		return fmt.Errorf("the first build of %s was interrupted: build it again", w.dir)
 	}

@@ -11,11 +11,11 @@ import (
 // Delete takes passages out of the collection in dir, all at once, as a live one
 // does when it flushes, and says how many of the ids were there.
 func Delete(ctx context.Context, dir string, ids []string) (deleted int, err error) {
-	return alone(dir, func(w *writer) (int, error) { return w.delete(ctx, ids) })
+	return withWriter(dir, func(w *writer) (int, error) { return w.delete(ctx, ids) })
 }
 
 func (w *writer) delete(ctx context.Context, ids []string) (deleted int, err error) {
-	if err := errors.Join(w.built(), w.pendingChanges()); err != nil {
+	if err := errors.Join(w.checkBuilt(), w.checkNonePending()); err != nil {
 		return 0, err
 	}
 	errNothing := errors.New("nothing to delete")

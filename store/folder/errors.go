@@ -57,16 +57,18 @@ var (
 
 // fault returns an *Error with one of the Err variables above as its Fault, and the text of format and args. expert is
 // "" if the fault concerns none.
-func fault(what error, dir, expert, format string, args ...any) error {
-	return &Error{Fault: what, Dir: dir, Expert: expert, Err: fmt.Errorf(format, args...)}
+func fault(kind error, dir, expert, format string, args ...any) error {
+	return &Error{Fault: kind, Dir: dir, Expert: expert, Err: fmt.Errorf(format, args...)}
 }
 
 // checkOwners returns an ErrNoOwner fault if an expert of the plan searches the vectors of one that is missing, or has
 // others.
-func checkOwners(plan *manifest.Manifest, dir string) error { return owned(plan.CheckOwners(), dir) }
+func checkOwners(plan *manifest.Manifest, dir string) error {
+	return ownerFault(plan.CheckOwners(), dir)
+}
 
-// owned returns an ErrNoOwner fault for an error that wraps a *manifest.OwnerError, and any other error as it is.
-func owned(err error, dir string) error {
+// ownerFault returns an ErrNoOwner fault for an error that wraps a *manifest.OwnerError, and any other error as it is.
+func ownerFault(err error, dir string) error {
 	if e := (*manifest.OwnerError)(nil); errors.As(err, &e) {
 		return fault(ErrNoOwner, dir, e.Owner, "%w", err)
 	}

@@ -101,7 +101,7 @@ func (w *writer) lookAt(
 
 // addBorrower adds an expert that has no vectors and searches those of x.Owner. Only the manifest changes.
 func (w *writer) addBorrower(ctx context.Context, x manifest.Expert) (report store.BuildReport, err error) {
-	if err := w.built(); err != nil {
+	if err := w.checkBuilt(); err != nil {
 		return report, err
 	}
 	after, err := w.publish(ctx, w.draft(), func(m *manifest.Manifest) error {

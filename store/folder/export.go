@@ -18,11 +18,11 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// eachPassage calls do with the ordinal of every passage of the selection of, in the order of ids. It stops when do
+// eachPassage calls do with the ordinal of every selected passage, in the order of ids. It stops when do
 // fails or ctx ends, and returns that error. The selection has to be of this generation.
-func (g *Generation) eachPassage(ctx context.Context, of *Selection, do func(rank.Ordinal) error) error {
+func (g *Generation) eachPassage(ctx context.Context, selected *Selection, do func(rank.Ordinal) error) error {
 	return eachByID(g.segments, "", func(at origin) (bool, error) {
-		if chosen := of.segments[at.segment].filter; chosen != nil && !chosen.Contains(at.ordinal) {
+		if chosen := selected.segments[at.segment].filter; chosen != nil && !chosen.Contains(at.ordinal) {
 			return true, ctx.Err()
 		}
 		return true, errors.Join(do(g.segments[at.segment].base+at.ordinal), ctx.Err())
@@ -31,14 +31,14 @@ func (g *Generation) eachPassage(ctx context.Context, of *Selection, do func(ran
 
 // ExportPassages writes the passages of a selection (SelectWhere) to to, as JSON Lines in the order of their ids. It
 // fails if the selection is of another generation.
-func (g *Generation) ExportPassages(ctx context.Context, to io.Writer, of *Selection) error {
-	if err := of.checkGeneration(g); err != nil {
+func (g *Generation) ExportPassages(ctx context.Context, to io.Writer, selected *Selection) error {
+	if err := selected.checkGeneration(g); err != nil {
 		return err
 	}
 	w := bufio.NewWriter(to)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	err := g.eachPassage(ctx, of, func(ordinal rank.Ordinal) error {
+	err := g.eachPassage(ctx, selected, func(ordinal rank.Ordinal) error {
 		passage, err := g.Passage(ordinal)
 		if err != nil {
 			return err
@@ -53,8 +53,8 @@ func (g *Generation) ExportPassages(ctx context.Context, to io.Writer, of *Selec
 // for each row the line, from 0, and the bytes of the text at which the part begins and ends, in uint32. Left out are
 // late and sparse experts, which have a list of vectors for each passage, and experts that search the vectors of
 // another. It fails if a file exists.
-func (g *Generation) ExportVectors(ctx context.Context, folder string, of *Selection) error {
-	if err := of.checkGeneration(g); err != nil {
+func (g *Generation) ExportVectors(ctx context.Context, folder string, selected *Selection) error {
+	if err := selected.checkGeneration(g); err != nil {
 		return err
 	}
 	if err := disk.MkdirAll(folder, 0o700); err != nil {
@@ -64,7 +64,7 @@ func (g *Generation) ExportVectors(ctx context.Context, folder string, of *Selec
 		if x.Index.Kind == ann.Late || x.Index.Kind == ann.Sparse {
 			continue
 		}
-		if err := g.exportExpert(ctx, x, folder, of); err != nil {
+		if err := g.exportExpert(ctx, x, folder, selected); err != nil {
 			return fmt.Errorf("vectors of %s: %w", x.Name, err)
 		}
 	}
@@ -72,17 +72,17 @@ func (g *Generation) ExportVectors(ctx context.Context, folder string, of *Selec
 }
 
 // exportExpert writes the vectors of one expert, and their parts if it has these, into a folder. See ExportVectors.
-func (g *Generation) exportExpert(ctx context.Context, x manifest.Expert, folder string, of *Selection) error {
+func (g *Generation) exportExpert(ctx context.Context, x manifest.Expert, folder string, selected *Selection) error {
 	index, ok := g.Expert(x.Name)
 	if !ok {
 		return errors.New("the collection has none")
 	}
-	rows := of.Len()
+	rows := selected.Len()
 	if x.Parts {
 		var parts []byte
 		rows = 0
 		line := uint32(0)
-		err := g.eachPassage(ctx, of, func(ordinal rank.Ordinal) error {
+		err := g.eachPassage(ctx, selected, func(ordinal rank.Ordinal) error {
 			spans, err := index.Spans(ordinal)
 			for _, s := range spans {
 				for _, number := range [...]uint32{line, s.Begin, s.End} {
@@ -104,7 +104,7 @@ func (g *Generation) exportExpert(ctx context.Context, x manifest.Expert, folder
 	}
 	return exportArray(filepath.Join(folder, x.Name+".npy"), "<f4", rows, x.Dimension, func(w io.Writer) error {
 		var row []byte
-		return g.eachPassage(ctx, of, func(ordinal rank.Ordinal) error {
+		return g.eachPassage(ctx, selected, func(ordinal rank.Ordinal) error {
 			vector, err := index.Vector(ordinal)
 			if err != nil {
 				return err

@@ -29,7 +29,7 @@ func extend[T any](
 	o store.BuildOptions,
 	x extension[T],
 ) (report store.BuildReport, after *manifest.Manifest, err error) {
-	if err := w.built(); err != nil {
+	if err := w.checkBuilt(); err != nil {
 		return report, nil, err
 	}
 	m := w.snapshot()

@@ -6,10 +6,10 @@ import (
 	"example.org/conclave/internal/conditions"
 )
 
-// ofFields clears the bits in words of the passages of segment at that do not meet a condition, and returns how many
-// bits are left.
-func (g *Generation) ofFields(at int, words []uint64, n *conditions.Node) (count int, err error) {
-	having, err := g.segments[at].meeting(n)
+// filterFields clears the bits in words of the passages of segment at that do not meet a condition, and returns how
+// many bits are left.
+func (g *Generation) filterFields(at int, words []uint64, n *conditions.Node) (count int, err error) {
+	having, err := g.segments[at].meetingBits(n)
 	if err != nil {
 		return 0, err
 	}
@@ -20,14 +20,14 @@ func (g *Generation) ofFields(at int, words []uint64, n *conditions.Node) (count
 	return count, nil
 }
 
-// meeting returns a bit for each passage of the segment: set if it meets a condition, deleted or not.
-func (s *segment) meeting(n *conditions.Node) (out []uint64, err error) {
+// meetingBits returns a bit for each passage of the segment: set if it meets a condition, deleted or not.
+func (s *segment) meetingBits(n *conditions.Node) (out []uint64, err error) {
 	out = make([]uint64, (s.store.Len()+63)/64)
 	switch n.Op {
 	case conditions.And:
 		s.fillAll(out)
 		for i := range n.Nodes {
-			inner, err := s.meeting(&n.Nodes[i])
+			inner, err := s.meetingBits(&n.Nodes[i])
 			if err != nil {
 				return nil, err
 			}
@@ -41,7 +41,7 @@ func (s *segment) meeting(n *conditions.Node) (out []uint64, err error) {
 				err = s.mark(one, out)
 			} else {
 				var inner []uint64
-				inner, err = s.meeting(one)
+				inner, err = s.meetingBits(one)
 				for w := range inner {
 					out[w] |= inner[w]
 				}
@@ -51,7 +51,7 @@ func (s *segment) meeting(n *conditions.Node) (out []uint64, err error) {
 			}
 		}
 	case conditions.Not:
-		inner, err := s.meeting(&n.Nodes[0])
+		inner, err := s.meetingBits(&n.Nodes[0])
 		if err != nil {
 			return nil, err
 		}
@@ -92,8 +92,8 @@ func (g *Generation) Misfits(n *conditions.Node) (problems []conditions.Problem,
 	n.Leaves(func(leaf *conditions.Node) {
 		var kinds []conditions.Kind
 		for _, s := range g.segments {
-			of, failed := s.fields.Kinds(leaf.Field)
-			kinds = append(kinds, of...)
+			found, failed := s.fields.Kinds(leaf.Field)
+			kinds = append(kinds, found...)
 			if failed != nil && err == nil {
 				err = failed
 			}

@@ -44,7 +44,7 @@ func (o *opening) openFields(s *manifest.Segment) (*fields.Index, error) {
 		if err != nil {
 			return nil, err
 		}
-		return index, o.counts(s.Fields, index.Passages(), s.Passages)
+		return index, o.checkCount(s.Fields, index.Passages(), s.Passages)
 	}, s.Fields)
 }
 

@@ -216,9 +216,9 @@ func (w *writer) flush(
 	return err
 }
 
-// pendingChanges returns an error (errPending) if the collection's log has changes that no segment holds. Such changes
-// would overwrite newer ones later.
-func (w *writer) pendingChanges() error {
+// checkNonePending returns an error (errPending) if the collection's log has changes that no segment holds. Such
+// changes would overwrite newer ones later.
+func (w *writer) checkNonePending() error {
 	m := w.snapshot()
 	n := 0
 	if err := wal.Each(w.disk, w.dir, m.ID, m.Applied, func(uint64, wal.Kind, []byte,

@@ -36,20 +36,20 @@ type Generation struct {
 	pins    atomic.Int64
 }
 
-// openGeneration opens the files that a manifest names; what says whether all, or which only. The generation is pinned
-// once; the caller releases it. With everything, it returns an ErrOtherAnalyser fault if the words were analysed
+// openGeneration opens the files that a manifest names; opened says whether all, or which only. The generation is
+// pinned once; the caller releases it. With everything, it returns an ErrOtherAnalyser fault if the words were analysed
 // differently than this program does. If a file cannot be opened, it closes those that it has opened.
-func openGeneration(files *sharedFiles, dir string, m *manifest.Manifest, what parts) (*Generation, error) {
+func openGeneration(files *sharedFiles, dir string, m *manifest.Manifest, opened parts) (*Generation, error) {
 	g := &Generation{dir: dir, manifest: m, files: files}
 	g.pins.Store(1)
-	if what == everything {
+	if opened == everything {
 		if err := checkAnalyser(m, dir); err != nil {
 			return nil, err
 		}
 	}
 	var words []bm25.Segment
 	for i := range m.Segments {
-		s, keys, err := openSegment(files, dir, m, &m.Segments[i], what)
+		s, keys, err := openSegment(files, dir, m, &m.Segments[i], opened)
 		g.keys = append(g.keys, keys...)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("opening segment %s of %s: %w", m.Segments[i].Name, dir, err), g.close())
@@ -59,7 +59,7 @@ func openGeneration(files *sharedFiles, dir string, m *manifest.Manifest, what p
 		g.segments = append(g.segments, s)
 		words = append(words, bm25.Segment{Index: s.words, Base: s.base, Deleted: s.dead})
 	}
-	if what == wordless {
+	if opened == wordless {
 		return g, nil
 	}
 	var err error

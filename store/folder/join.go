@@ -24,15 +24,15 @@ func Join(all []*Generation) (*Generation, error) {
 	g.pins.Store(1)
 	var words []bm25.Segment
 	for _, member := range all {
-		of := member.manifest
-		if of.Words != m.Words {
+		memberManifest := member.manifest
+		if memberManifest.Words != m.Words {
 			return nil, fmt.Errorf("%s and %s analyse words differently, so that scores of one cannot be compared with those of the other",
 				member.dir, g.dir)
 		}
-		m.Generation += of.Generation
-		m.Segments = append(m.Segments, of.Segments...)
+		m.Generation += memberManifest.Generation
+		m.Segments = append(m.Segments, memberManifest.Segments...)
 		m.Experts = slices.DeleteFunc(m.Experts, func(x manifest.Expert) bool {
-			other := of.Expert(x.Name)
+			other := memberManifest.Expert(x.Name)
 			return other == nil || other.Fingerprint != x.Fingerprint || other.Dimension != x.Dimension ||
 				other.Parts != x.Parts || other.Owner != x.Owner
 		})

@@ -129,7 +129,7 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 			err = errors.Join(err, l.writer.Close())
 		}
 	}()
-	if err := l.writer.built(); err != nil {
+	if err := l.writer.checkBuilt(); err != nil {
 		return nil, err
 	}
 	m := l.writer.snapshot()

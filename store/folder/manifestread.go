@@ -32,7 +32,7 @@ func readManifest(d disk.Disk, dir string) (*manifest.Manifest, error) {
 		return nil, fault(ErrOtherFormat, dir, "", "the collection in %s cannot be read: %w", dir, err)
 	}
 	if err != nil {
-		return nil, owned(fmt.Errorf("reading %s: %w", path, err), "")
+		return nil, ownerFault(fmt.Errorf("reading %s: %w", path, err), "")
 	}
 	return m, nil
 }

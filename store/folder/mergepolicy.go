@@ -16,7 +16,7 @@ import (
 // than maxDeleted is deleted is merged alone, to drop its deleted passages. Until
 // it is done, a merge needs at most as much disk as the segments that it replaces.
 // So a tier beyond maxMerged is left alone, and a merge waits while the disk has no
-// room for it (see roomFor).
+// room for it (see checkRoom).
 type MergePolicy struct {
 	Factor   int // default 8
 	Smallest int // default 1,000 passages

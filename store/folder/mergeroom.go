@@ -14,9 +14,9 @@ var errNoRoom = errors.New("too little free disk to merge")
 // larger graph may take a few more bytes for each vector.
 const mergeReserve = 0.25
 
-// roomFor returns an error (errNoRoom) if the disk has not enough free bytes to merge these segments. It returns nil if
-// the free space is unknown.
-func (w *writer) roomFor(names []string) error {
+// checkRoom returns an error (errNoRoom) if the disk has not enough free bytes to merge these segments. It returns nil
+// if the free space is unknown.
+func (w *writer) checkRoom(names []string) error {
 	free, known := w.disk.Free(w.dir)
 	if !known {
 		return nil

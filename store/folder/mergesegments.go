@@ -30,7 +30,7 @@ func (l *Live) mergeAll(ctx context.Context) {
 			continue
 		}
 		if err == nil {
-			err = l.writer.roomFor(names)
+			err = l.writer.checkRoom(names)
 		}
 		if err == nil {
 			err = l.merge(ctx, names)
@@ -85,15 +85,15 @@ func (w *writer) merge(ctx context.Context, names []string, o store.BuildOptions
 	defer made.discard()
 	var s manifest.Segment
 	if len(order) > 0 {
-		of := segmentMaker{
+		maker := segmentMaker{
 			words:   mergedWords(w.disk, from, order),
 			vectors: map[string]vectorMaker{},
 			reads:   readsTakenOver(from, order),
 		}
 		for _, x := range plan.Keepers() {
-			of.vectors[x.Name] = copied(from, order)
+			maker.vectors[x.Name] = copied(from, order)
 		}
-		s, err = w.makeSegment(ctx, made, plan, of, o, &reporter{to: o.Progress}, func(dir string) (passages, error) {
+		s, err = w.makeSegment(ctx, made, plan, maker, o, &reporter{to: o.Progress}, func(dir string) (passages, error) {
 			texts := takenOver{from, order}
 			return texts, writeStore(ctx, w.disk, filepath.Join(dir, storeName), texts)
 		})

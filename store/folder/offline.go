@@ -14,9 +14,9 @@ import (
 // interrupted writer left, and leaves the collection as it was when it fails.
 // ErrNotCollection where there is no collection.
 
-// alone opens a writer of the collection in dir, calls work with it and closes it. It returns ErrLocked if another
+// withWriter opens a writer of the collection in dir, calls work with it and closes it. It returns ErrLocked if another
 // writer has the collection. A read of a damaged or vanished file becomes an error.
-func alone[T any](dir string, work func(w *writer) (T, error)) (out T, err error) {
+func withWriter[T any](dir string, work func(w *writer) (T, error)) (out T, err error) {
 	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		return out, err
@@ -29,14 +29,14 @@ func alone[T any](dir string, work func(w *writer) (T, error)) (out T, err error
 // that names both places; with o.Replace the new passage replaces the old one. o.Experts must be the encoders of all
 // the collection's experts. It fails if the log has changes that no server has made visible yet.
 func Add(ctx context.Context, dir string, source store.Stream, o store.BuildOptions) (store.BuildReport, error) {
-	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.add(ctx, source, o) })
+	return withWriter(dir, func(w *writer) (store.BuildReport, error) { return w.add(ctx, source, o) })
 }
 
 // Merge replaces the named segments by one without their deleted passages, and returns the new generation's number.
 // Nothing is analysed or encoded: postings are merged and vectors are copied. Of o, only Threads and Progress count.
 // It fails, and changes nothing, if names is empty or one of the segments is not there.
 func Merge(ctx context.Context, dir string, names []string, o store.BuildOptions) (generation uint64, err error) {
-	return alone(dir, func(w *writer) (uint64, error) { return w.merge(ctx, names, o) })
+	return withWriter(dir, func(w *writer) (uint64, error) { return w.merge(ctx, names, o) })
 }
 
 // AddExpert encodes all passages of the collection in dir with another expert and adds its files to each segment. Until
@@ -47,13 +47,13 @@ func AddExpert(
 	encoder store.PassageEncoder,
 	o store.BuildOptions,
 ) (store.BuildReport, error) {
-	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.addExpert(ctx, encoder, o) })
+	return withWriter(dir, func(w *writer) (store.BuildReport, error) { return w.addExpert(ctx, encoder, o) })
 }
 
 // RemoveExpert removes an expert and its vectors from the collection in dir. Readers with an older generation keep its
 // files until they release it.
 func RemoveExpert(ctx context.Context, dir, name string) error {
-	_, err := alone(dir, func(w *writer) (struct{}, error) { return struct{}{}, w.removeExpert(ctx, name) })
+	_, err := withWriter(dir, func(w *writer) (struct{}, error) { return struct{}{}, w.removeExpert(ctx, name) })
 	return err
 }
 
@@ -66,5 +66,5 @@ func RebuildWords(
 	params bm25.Params,
 	o store.BuildOptions,
 ) (store.BuildReport, error) {
-	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.rebuildWords(ctx, params, o) })
+	return withWriter(dir, func(w *writer) (store.BuildReport, error) { return w.rebuildWords(ctx, params, o) })
 }

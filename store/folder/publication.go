@@ -67,7 +67,7 @@ func (w *writer) publish(
 	fail := func(err error) error {
 		return disk.Explain(fmt.Errorf("publishing generation %d: %w", m.Generation, err))
 	}
-	if err := w.alone(); err != nil {
+	if err := w.checkAlone(); err != nil {
 		return nil, fail(err)
 	}
 	if err := edit(m); err != nil {
@@ -144,14 +144,14 @@ func (w *writer) resolveOutcomeLocked() error {
 	if w.overtaken != nil {
 		return w.overtaken
 	}
-	if err := w.lockHeld(); err != nil {
+	if err := w.checkLockHeld(); err != nil {
 		return err
 	}
 	p := w.unsettled
 	if p == nil {
 		return nil
 	}
-	still := func(err error) error {
+	unsettled := func(err error) error {
 		p.err = err
 		return fmt.Errorf(
 			"%w (generation %d of %s): nothing is written until the disk is well again: %w",
@@ -163,7 +163,7 @@ func (w *writer) resolveOutcomeLocked() error {
 	}
 	found, err := readManifest(w.disk, w.dir)
 	if err != nil {
-		return still(err)
+		return unsettled(err)
 	}
 	isNext := same(found, p.next.manifest)
 	if !isNext && !same(found, w.manifest) {
@@ -171,7 +171,7 @@ func (w *writer) resolveOutcomeLocked() error {
 		return w.overtaken
 	}
 	if became, err := manifest.Write(w.disk, w.dir, found); became != manifest.Published {
-		return still(err)
+		return unsettled(err)
 	}
 	w.unsettled = nil
 	if isNext {
@@ -182,10 +182,10 @@ func (w *writer) resolveOutcomeLocked() error {
 	return nil
 }
 
-// alone returns nil if the manifest on disk is this writer's. Otherwise somebody removed LOCK and another writer
+// checkAlone returns nil if the manifest on disk is this writer's. Otherwise somebody removed LOCK and another writer
 // published: it returns store.ErrOtherWriter and sets w.overtaken, after which this writer changes nothing. w.mu must
 // be held.
-func (w *writer) alone() error {
+func (w *writer) checkAlone() error {
 	found, err := readManifest(w.disk, w.dir)
 	if err != nil {
 		return err
@@ -197,14 +197,14 @@ func (w *writer) alone() error {
 	return nil
 }
 
-// lockHeld returns nil if the file LOCK is the one that this writer holds. Otherwise it sets w.overtaken and returns
-// it, a store.ErrOtherWriter. It returns other errors if it cannot find out.
-func (w *writer) lockHeld() error {
-	held, err := leadsTo(filepath.Join(w.dir, lockName), w.disk, w.lock)
+// checkLockHeld returns nil if the file LOCK is the one that this writer holds. Otherwise it sets w.overtaken and
+// returns it, a store.ErrOtherWriter. It returns other errors if it cannot find out.
+func (w *writer) checkLockHeld() error {
+	isHeld, err := leadsTo(filepath.Join(w.dir, lockName), w.disk, w.lock)
 	if err != nil {
 		return fmt.Errorf("looking for the lock of %s: %w", w.dir, err)
 	}
-	if !held {
+	if !isHeld {
 		w.overtaken = fmt.Errorf(
 			"%s was removed or replaced while %s was open for writing, so there may be %w: nothing more is written here; end all writers but one and restart it",
 			lockName,

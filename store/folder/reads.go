@@ -73,15 +73,15 @@ func readsTakenOver(from []*segment, order []origin) readMaker {
 	return func(context.Context, passages) (reads segmentReads, known bool, err error) {
 		var cut, unread, unknown []rank.Ordinal
 		for i, at := range order {
-			of := from[at.segment].reads
-			if of == nil || of.unknown.Has(at.ordinal) {
+			lists := from[at.segment].reads
+			if lists == nil || lists.unknown.Has(at.ordinal) {
 				unknown = append(unknown, rank.Ordinal(i))
 				continue
 			}
-			if of.cut.Has(at.ordinal) {
+			if lists.cut.Has(at.ordinal) {
 				cut = append(cut, rank.Ordinal(i))
 			}
-			if of.unread.Has(at.ordinal) {
+			if lists.unread.Has(at.ordinal) {
 				unread = append(unread, rank.Ordinal(i))
 			}
 		}
@@ -107,7 +107,7 @@ func writeReads(
 	for _, list := range []struct {
 		name  string
 		marks segmentfile.Tombstones
-		of    **manifest.Marks
+		into  **manifest.Marks
 	}{{"cut", reads.cut, &out.Cut}, {"unread", reads.unread, &out.Unread}, {"unknown", reads.unknown, &out.Unknown}} {
 		n := list.marks.Count()
 		if n == 0 {
@@ -117,7 +117,7 @@ func writeReads(
 		if err := d.WriteFile(filepath.Join(dir, name), list.marks.Encode(passages)); err != nil {
 			return nil, err
 		}
-		*list.of = &manifest.Marks{SegmentFile: manifest.SegmentFile{Name: name}, Passages: n}
+		*list.into = &manifest.Marks{SegmentFile: manifest.SegmentFile{Name: name}, Passages: n}
 	}
 	return out, nil
 }
@@ -129,14 +129,14 @@ func openReads(d disk.Disk, folder string, s *manifest.Segment) (*segmentReads, 
 	}
 	out := &segmentReads{}
 	for _, list := range []struct {
-		of   *manifest.Marks
-		into *segmentfile.Tombstones
+		marks *manifest.Marks
+		into  *segmentfile.Tombstones
 	}{{s.Reads.Cut, &out.cut}, {s.Reads.Unread, &out.unread}, {s.Reads.Unknown, &out.unknown}} {
-		if list.of == nil {
+		if list.marks == nil {
 			continue
 		}
 		var err error
-		*list.into, err = segmentfile.ReadMarks(d, folder, list.of.SegmentFile, s.Passages, list.of.Passages)
+		*list.into, err = segmentfile.ReadMarks(d, folder, list.marks.SegmentFile, s.Passages, list.marks.Passages)
 		if err != nil {
 			return nil, err
 		}

@@ -58,7 +58,7 @@ func openSegment(
 	dir string,
 	m *manifest.Manifest,
 	s *manifest.Segment,
-	what parts,
+	opened parts,
 ) (*segment, []string, error) {
 	sealed := segmentfile.Disk{Disk: files.disk, Files: s.Files()}
 	o := &opening{files: files, folder: filepath.Join(dir, s.Name), disk: sealed}
@@ -70,7 +70,7 @@ func openSegment(
 	if err != nil {
 		return nil, o.keys, err
 	}
-	if err := o.counts(s.Store, out.store.Len(), s.Passages); err != nil {
+	if err := o.checkCount(s.Store, out.store.Len(), s.Passages); err != nil {
 		return nil, o.keys, err
 	}
 	if s.Tombstones != nil {
@@ -92,7 +92,7 @@ func openSegment(
 	if err != nil {
 		return nil, o.keys, err
 	}
-	if what == wordless {
+	if opened == wordless {
 		return out, o.keys, nil
 	}
 	out.words, err = openFile(o, func(path string) (*bm25.Index, error) { return bm25.Open(o.disk, path) }, s.Words)
@@ -101,7 +101,7 @@ func openSegment(
 			ErrDamagedWords, dir, "", "%w; or index the words anew, from the passages that are there", err,
 		)
 	}
-	if err := o.counts(s.Words, out.words.Docs(), s.Passages); err != nil {
+	if err := o.checkCount(s.Words, out.words.Docs(), s.Passages); err != nil {
 		return nil, o.keys, err
 	}
 	if p := out.words.Params(); p != m.Words.Params() {
@@ -113,7 +113,7 @@ func openSegment(
 	if err != nil {
 		return nil, o.keys, err
 	}
-	if err := o.counts(s.Tags, out.tags.Passages(), s.Passages); err != nil {
+	if err := o.checkCount(s.Tags, out.tags.Passages(), s.Passages); err != nil {
 		return nil, o.keys, err
 	}
 	out.spelled, err = o.spelledWords(s)
@@ -136,14 +136,14 @@ func openSegment(
 // index opens the index of an expert's vectors in a segment. It fails if the dimension or the number of passages is not
 // the manifest's.
 func (o *opening) index(x manifest.Expert, s *manifest.Segment) (ann.Index, error) {
-	of := s.Expert(x.Name)
+	expert := s.Expert(x.Name)
 	files := []manifest.SegmentFile{}
-	for _, f := range of.Files() {
+	for _, f := range expert.Files() {
 		files = append(files, *f)
 	}
 	ix, err := openFile(
 		o,
-		func(string) (ann.Index, error) { return pathsOf(of, o.folder).open(o.disk, x.Index.Kind) },
+		func(string) (ann.Index, error) { return pathsOf(expert, o.folder).open(o.disk, x.Index.Kind) },
 		files...)
 	if err != nil {
 		return nil, err
@@ -151,20 +151,20 @@ func (o *opening) index(x manifest.Expert, s *manifest.Segment) (ann.Index, erro
 	if ix.Dimension() != x.Dimension {
 		return nil, fmt.Errorf(
 			"%s has vectors of %d numbers, the manifest says %d",
-			filepath.Join(o.folder, of.Vectors.Name),
+			filepath.Join(o.folder, expert.Vectors.Name),
 			ix.Dimension(),
 			x.Dimension,
 		)
 	}
-	return ix, o.counts(of.Vectors, ix.Len(), s.Passages)
+	return ix, o.checkCount(expert.Vectors, ix.Len(), s.Passages)
 }
 
 // openFile opens the first of some files of the segment, which belong together, and keeps its key in o.keys; a file
 // that is open already is shared. It fails if one of the files is missing or has another size than the manifest says.
 func openFile[T io.Closer](
-	o *opening, open func(path string) (T, error), of ...manifest.SegmentFile,
+	o *opening, open func(path string) (T, error), entries ...manifest.SegmentFile,
 ) (out T, err error) {
-	for _, f := range of {
+	for _, f := range entries {
 		path := filepath.Join(o.folder, f.Name)
 		info, err := o.disk.Stat(path)
 		if errors.Is(err, os.ErrNotExist) {
@@ -184,7 +184,7 @@ func openFile[T io.Closer](
 			)
 		}
 	}
-	key := filepath.Join(o.folder, of[0].Name)
+	key := filepath.Join(o.folder, entries[0].Name)
 	out, err = use(o.files, key, func() (T, error) { return open(key) })
 	if err == nil {
 		o.keys = append(o.keys, key)
@@ -192,8 +192,8 @@ func openFile[T io.Closer](
 	return out, err
 }
 
-// counts returns an error unless n, the number of passages that file f has, is want, the number in the manifest.
-func (o *opening) counts(f manifest.SegmentFile, n, want int) error {
+// checkCount returns an error unless n, the number of passages that file f has, is want, the number in the manifest.
+func (o *opening) checkCount(f manifest.SegmentFile, n, want int) error {
 	if n != want {
 		return fmt.Errorf("%s is of %d passages, the manifest says %d", filepath.Join(o.folder, f.Name), n, want)
 	}

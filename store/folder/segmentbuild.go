@@ -116,7 +116,7 @@ func (w *writer) makeSegment(
 	ctx context.Context,
 	made *draft,
 	plan *manifest.Manifest,
-	of segmentMaker,
+	maker segmentMaker,
 	o store.BuildOptions,
 	r *reporter,
 	fill func(dir string) (passages, error),
@@ -133,7 +133,7 @@ func (w *writer) makeSegment(
 	}
 	defer func() { err = errors.Join(err, texts.Close()) }()
 	s.Passages = texts.Len()
-	if err := of.words(ctx, dir, texts, r); err != nil {
+	if err := maker.words(ctx, dir, texts, r); err != nil {
 		return s, err
 	}
 	if err := writeTags(ctx, w.disk, dir, texts); err != nil {
@@ -142,7 +142,7 @@ func (w *writer) makeSegment(
 	if err := writeTexts(ctx, w.disk, dir, texts); err != nil {
 		return s, err
 	}
-	reads, known, err := of.reads(ctx, texts)
+	reads, known, err := maker.reads(ctx, texts)
 	if err == nil && known {
 		s.Reads, err = writeReads(w.disk, dir, reads, texts.Len(), w.number)
 	}
@@ -150,7 +150,7 @@ func (w *writer) makeSegment(
 		return s, err
 	}
 	for _, x := range plan.Keepers() {
-		built, err := buildExpert(ctx, w.disk, dir, texts, x, of.vectors[x.Name], w.number(), o, r)
+		built, err := buildExpert(ctx, w.disk, dir, texts, x, maker.vectors[x.Name], w.number(), o, r)
 		if err != nil {
 			return s, err
 		}

@@ -35,10 +35,10 @@ func (s *Selection) Len() int { return s.count }
 // Ordinals returns the selected passages, in ascending order. The generation must be pinned.
 func (s *Selection) Ordinals() iter.Seq[rank.Ordinal] {
 	return func(yield func(rank.Ordinal) bool) {
-		for i, of := range s.generation.segments {
+		for i, segment := range s.generation.segments {
 			chosen := s.segments[i].filter
-			for o := range rank.Ordinal(of.store.Len()) {
-				if (chosen == nil || chosen.Contains(o)) && !yield(of.base+o) {
+			for o := range rank.Ordinal(segment.store.Len()) {
+				if (chosen == nil || chosen.Contains(o)) && !yield(segment.base+o) {
 					return
 				}
 			}
@@ -76,7 +76,7 @@ func (g *Generation) Select(tagsAll, tagsAny []string) (*Selection, error) {
 // The result is kept in the generation's cache and shared. It fails if a file is damaged.
 func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 	c = Condition{
-		normal(c.TagsAll), normal(c.TagsAny), normal(c.Documents), normal(c.Must), normal(c.MustNot), c.Fields,
+		sortedSet(c.TagsAll), sortedSet(c.TagsAny), sortedSet(c.Documents), sortedSet(c.Must), sortedSet(c.MustNot), c.Fields,
 	}
 	all := c.Fields.LetsAll()
 	if all && len(c.TagsAll)+len(c.TagsAny)+len(c.Documents)+len(c.Must)+len(c.MustNot) == 0 {
@@ -90,13 +90,13 @@ func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 	for i, segment := range g.segments {
 		words, count, err := segment.tags.Select(c.TagsAll, c.TagsAny)
 		if err == nil && !all {
-			count, err = g.ofFields(i, words, &c.Fields)
+			count, err = g.filterFields(i, words, &c.Fields)
 		}
 		if err == nil && len(c.Documents) > 0 {
-			count, err = g.ofDocuments(i, words, c.Documents)
+			count, err = g.filterDocuments(i, words, c.Documents)
 		}
 		if err == nil && len(c.Must)+len(c.MustNot) > 0 {
-			count, err = g.worded(i, words, c)
+			count, err = g.filterWorded(i, words, c)
 		}
 		if err != nil {
 			return nil, err
@@ -143,9 +143,9 @@ func (g *Generation) narrowed(at int, words []uint64, count int) segmentSelectio
 	return segmentSelection{count: filter.Len(), words: words, filter: filter}
 }
 
-// normal returns a sorted copy of the values without repetitions, so that equal filters have equal keys; nil if there
-// are none.
-func normal(tags []string) []string {
+// sortedSet returns a sorted copy of the values without repetitions, so that equal filters have equal keys; nil if
+// there are none.
+func sortedSet(tags []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(tags)))
 }
 

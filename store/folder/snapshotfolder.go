@@ -41,9 +41,9 @@ func CheckSnapshot(out string) error {
 }
 
 // checkFolderName returns an error if the name of a new folder does not begin with a letter or a digit: most programs
-// take - for an option and hide names that begin with a full stop. what names the kind of folder in the error, such as
+// take - for an option and hide names that begin with a full stop. kind names the kind of folder in the error, such as
 // snapshot.
-func checkFolderName(what, path string) error {
+func checkFolderName(kind, path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func checkFolderName(what, path string) error {
 		name == string(filepath.Separator) {
 		return nil
 	}
-	return fmt.Errorf("%q cannot be the name of a %s: it has to begin with a letter or a digit", name, what)
+	return fmt.Errorf("%q cannot be the name of a %s: it has to begin with a letter or a digit", name, kind)
 }
 
 // outsideCollections returns an error for a path below a collection's folder, where a writer might remove it.

@@ -77,7 +77,7 @@ func (g *Generation) Frequency(word string) (passages int, term bool, err error)
 	return g.words.Frequency(word)
 }
 
-// Beside returns how often a word stands between before and after: see bm25.Searcher.Beside.
-func (g *Generation) Beside(before, word, after string) (left, right float64, err error) {
-	return g.words.Beside(before, word, after)
+// AdjacentShares returns how often a word stands between before and after: see bm25.Searcher.AdjacentShares.
+func (g *Generation) AdjacentShares(before, word, after string) (left, right float64, err error) {
+	return g.words.AdjacentShares(before, word, after)
 }

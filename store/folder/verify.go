@@ -158,7 +158,7 @@ func KeptCopies(ctx context.Context, dir string) (documents map[string]string, e
 	documents = map[string]string{}
 	err = disk.Survive(func() error {
 		for _, s := range g.segments {
-			if err := s.addKept(ctx, documents); err != nil {
+			if err := s.addKeptCopies(ctx, documents); err != nil {
 				return err
 			}
 		}
@@ -167,9 +167,9 @@ func KeptCopies(ctx context.Context, dir string) (documents map[string]string, e
 	return documents, err
 }
 
-// addKept adds to documents the files that live passages of a segment come from and of which a copy is kept. See
+// addKeptCopies adds to documents the files that live passages of a segment come from and of which a copy is kept. See
 // KeptCopies.
-func (s *segment) addKept(ctx context.Context, documents map[string]string) error {
+func (s *segment) addKeptCopies(ctx context.Context, documents map[string]string) error {
 	for i := range rank.Ordinal(s.store.Len()) {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()

@@ -230,8 +230,8 @@ func (w *writer) leftovers() (left []string, err error) {
 	return left, nil
 }
 
-// ours reports whether a file or folder of this name in a collection's folder is a writer's.
-func ours(name string) bool {
+// isOurs reports whether a file or folder of this name in a collection's folder is a writer's.
+func isOurs(name string) bool {
 	return name == lockName || name == manifest.FileName || strings.HasPrefix(name, "tmp-") ||
 		manifest.SegmentName.MatchString(name)
 }

@@ -317,10 +317,10 @@ func (s *Store) getStoredFor(
 // getRequest returns the path and the body of the request that reads the named fields of documents by their ids, and
 // with them always FieldVersion and FieldExperts.
 func (s *Store) getRequest(ids []string, fields ...string) (path string, body []byte, err error) {
-	of := "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, schema.FieldVersion, schema.FieldExperts), ","))
+	mget := "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, schema.FieldVersion, schema.FieldExperts), ","))
 	if s.members == nil && !slices.ContainsFunc(ids, isStandIn) {
 		body, err = json.Marshal(object{"ids": ids})
-		return s.path(of), body, err
+		return s.path(mget), body, err
 	}
 	var docs []object
 	for _, id := range ids {
@@ -335,9 +335,9 @@ func (s *Store) getRequest(ids []string, fields ...string) (path string, body []
 	}
 	body, err = json.Marshal(object{"docs": docs})
 	if s.members == nil {
-		of = s.path(of)
+		mget = s.path(mget)
 	}
-	return of, body, err
+	return mget, body, err
 }
 
 // sendRepeated sends a request about the index until an answer passes check, and returns that answer. It fails after

@@ -162,7 +162,7 @@ func (c *Catalogue) Look(
 	}
 	indexes := url.PathEscape(c.prefix) + "*"
 	s := &Store{client: c.client}
-	for _, of := range []struct {
+	for _, request := range []struct {
 		path string
 		into any
 	}{
@@ -170,9 +170,9 @@ func (c *Catalogue) Look(
 		{"/_cluster/health/" + indexes + "?level=indices&" + wild, &health},
 		{"/" + indexes + "/_settings/index.blocks.*?" + wild, &settings},
 	} {
-		answer, err := s.sendRepeatedFor(ctx, cluster.Opening, http.MethodGet, of.path, nil, cluster.CheckJSON)
+		answer, err := s.sendRepeatedFor(ctx, cluster.Opening, http.MethodGet, request.path, nil, cluster.CheckJSON)
 		if err == nil {
-			err = json.Unmarshal(answer, of.into)
+			err = json.Unmarshal(answer, request.into)
 		}
 		if err != nil {
 			return nil, nil, "", fmt.Errorf("asking for the states of the indexes %s*: %w", c.prefix, err)

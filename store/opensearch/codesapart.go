@@ -80,10 +80,10 @@ func (s *Store) readSeen(
 	return out, nil
 }
 
-// takeCodes moves the codes of the experts of from the doc values of a hit into its source, in the form in which
+// takeCodes moves the codes of experts from the doc values of a hit into its source, in the form in which
 // AppendVectors writes them. It skips an expert without codes there, and fails if codes are malformed.
-func (f *searchHit) takeCodes(of []schema.Expert) error {
-	for _, x := range of {
+func (f *searchHit) takeCodes(experts []schema.Expert) error {
+	for _, x := range experts {
 		if len(f.fields[x.Field()]) == 0 {
 			continue
 		}
@@ -99,7 +99,7 @@ func (f *searchHit) takeCodes(of []schema.Expert) error {
 	return nil
 }
 
-// addCodes adds the codes of the experts of to the documents there, which were read by their ids, from what searches
+// addCodes adds the codes of experts to the documents there, which were read by their ids, from what searches
 // see. complete is false if searches see one of them in another state: that one gets no codes. Without experts it
 // asks nothing.
 func (s *Store) addCodes(
@@ -107,13 +107,13 @@ func (s *Store) addCodes(
 	patience time.Duration,
 	ids []string,
 	there []schema.StoredDocument,
-	of []schema.Expert,
+	experts []schema.Expert,
 ) (complete bool, err error) {
 	complete = true
-	if len(of) == 0 {
+	if len(experts) == 0 {
 		return complete, nil
 	}
-	seen, err := s.readSeen(ctx, patience, ids, of)
+	seen, err := s.readSeen(ctx, patience, ids, experts)
 	if err != nil {
 		return false, err
 	}
@@ -129,7 +129,7 @@ func (s *Store) addCodes(
 	return complete, nil
 }
 
-// addFreshCodes adds the codes of the late-interaction experts of to the documents there, which were read by their
+// addFreshCodes adds the codes of the late-interaction experts to the documents there, which were read by their
 // ids. If searches see another state of one of them, it refreshes the index and tries once more. Documents that are
 // being changed may lack codes afterwards, which is no error.
 func (s *Store) addFreshCodes(
@@ -137,15 +137,15 @@ func (s *Store) addFreshCodes(
 	patience time.Duration,
 	ids []string,
 	there []schema.StoredDocument,
-	of []schema.Expert,
+	experts []schema.Expert,
 ) error {
-	complete, err := s.addCodes(ctx, patience, ids, there, of)
+	complete, err := s.addCodes(ctx, patience, ids, there, experts)
 	if err != nil || complete {
 		return err
 	}
 	if err := s.refreshFor(ctx, patience); err != nil && !cluster.IsStatus(err, http.StatusForbidden) {
 		return err
 	}
-	_, err = s.addCodes(ctx, patience, ids, there, of)
+	_, err = s.addCodes(ctx, patience, ids, there, experts)
 	return err
 }

@@ -29,7 +29,7 @@ func (s *Store) Copies(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var said struct {
+	var found struct {
 		Hits struct {
 			Total struct {
 				Value int64 `json:"value"`
@@ -41,11 +41,11 @@ func (s *Store) Copies(ctx context.Context) (int64, error) {
 			} `json:"texts"`
 		} `json:"aggregations"`
 	}
-	if err := json.Unmarshal(answer, &said); err != nil || said.Aggregations.Texts == nil {
+	if err := json.Unmarshal(answer, &found); err != nil || found.Aggregations.Texts == nil {
 		return 0, fmt.Errorf("%w: no count of texts: %w", cluster.ErrAnswer, err)
 	}
-	all := said.Hits.Total.Value
-	copies := max(0, all-said.Aggregations.Texts.Value)
+	all := found.Hits.Total.Value
+	copies := max(0, all-found.Aggregations.Texts.Value)
 	if all > exactlyCounted && copies < all/100 {
 		return 0, nil
 	}

@@ -116,7 +116,7 @@ type shared struct {
 func (k *shared) withNewTable() *shared {
 	next := &shared{table: newTable(k.table.most)}
 	if k.sample != nil {
-		next.sample = k.sample.byTable(next.table)
+		next.sample = k.sample.placeIn(next.table)
 	}
 	return next
 }

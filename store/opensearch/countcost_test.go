@@ -108,8 +108,8 @@ func TestCountingCost(t *testing.T) {
 				"aggs": object{"terms": object{"filters": object{"filters": filters}}}}})
 			return err
 		})
-		if counts.all[schema.FieldWords] != uint64(size) || counts.of[entries[0]] == 0 {
-			t.Errorf("%d documents, %d with %s", counts.all[schema.FieldWords], counts.of[entries[0]], entries[0].text)
+		if counts.all[schema.FieldWords] != uint64(size) || counts.byEntry[entries[0]] == 0 {
+			t.Errorf("%d documents, %d with %s", counts.all[schema.FieldWords], counts.byEntry[entries[0]], entries[0].text)
 		}
 		var aggregated struct {
 			Terms struct {
@@ -122,7 +122,7 @@ func TestCountingCost(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if got, want := counts.of[e], aggregated.Terms.Buckets[e.text].Count; got != want {
+			if got, want := counts.byEntry[e], aggregated.Terms.Buckets[e.text].Count; got != want {
 				t.Errorf("%s is in %d documents, by the aggregation in %d", e.text, got, want)
 			}
 		}

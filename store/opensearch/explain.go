@@ -44,12 +44,12 @@ func (q *wordQuery) allLeaves() (own []leaf, forms [][]leaf) {
 	for i := range q.variants {
 		v := &q.variants[i]
 		entries, boosts := q.knownEntries(v)
-		of := make([]leaf, len(entries))
+		list := make([]leaf, len(entries))
 		for j, entry := range entries {
 			field, value := fieldOfEntry(entry)
-			of[j] = leaf{entry, field, value, boosts[j], v.Count}
+			list[j] = leaf{entry, field, value, boosts[j], v.Count}
 		}
-		forms = append(forms, of)
+		forms = append(forms, list)
 	}
 	return own, forms
 }

@@ -48,22 +48,22 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out storag
 			Count int    `json:"doc_count"`
 		} `json:"buckets"`
 	}
-	var said struct {
+	var found struct {
 		Words  *counted `json:"words"`
 		Others struct {
 			Numbers *counted `json:"numbers"`
 			Bools   *counted `json:"bools"`
 		} `json:"others"`
 	}
-	if err := json.Unmarshal(answers[0].aggregations, &said); err != nil {
+	if err := json.Unmarshal(answers[0].aggregations, &found); err != nil {
 		return out, fmt.Errorf("%w: counts of values: %w", cluster.ErrAnswer, err)
 	}
 	out.Selected = []storage.FacetValue{}
 	out.Approximate = firstLost(answers) != nil
 	for kind, c := range map[conditions.Kind]*counted{
-		conditions.Words:   said.Words,
-		conditions.Numbers: said.Others.Numbers,
-		conditions.Bools:   said.Others.Bools,
+		conditions.Words:   found.Words,
+		conditions.Numbers: found.Others.Numbers,
+		conditions.Bools:   found.Others.Bools,
 	} {
 		if c == nil {
 			return out, fmt.Errorf("%w: no counts of values", cluster.ErrAnswer)

@@ -17,20 +17,20 @@ import (
 // wantsNames reports whether the scores of a question's candidates are to be asked for with the names of the terms
 // that they have: it is a question of words or phrases, Rarities was called, after which Holds will be, the names are
 // not known yet, and its terms fit into one search.
-func (r *request) wantsNames(of scoreKey) bool {
-	if of.field != schema.FieldWords && of.field != schema.FieldPairs ||
-		len(words{r, of.field}.query(of.question).splitQueries()) != 1 {
+func (r *request) wantsNames(key scoreKey) bool {
+	if key.field != schema.FieldWords && key.field != schema.FieldPairs ||
+		len(words{r, key.field}.query(key.question).splitQueries()) != 1 {
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.holding && r.held[of] == nil
+	return r.holding && r.holds[key] == nil
 }
 
 // namedScoreSearches returns the searches of scoreSearches, in which each hit also names the terms of the question
 // that it has.
-func (r *request) namedScoreSearches(of scoreKey, ordinals []rank.Ordinal) []object {
-	searches := r.scoreSearches(of, ordinals)
+func (r *request) namedScoreSearches(key scoreKey, ordinals []rank.Ordinal) []object {
+	searches := r.scoreSearches(key, ordinals)
 	for _, s := range searches {
 		nameTerms(s["query"])
 	}
@@ -39,8 +39,8 @@ func (r *request) namedScoreSearches(of scoreKey, ordinals []rank.Ordinal) []obj
 
 // nameTerms gives each term in a query its name (leaf.name).
 func nameTerms(query any) {
-	of, _ := query.(object)
-	if term, ok := of["term"].(object); ok {
+	clause, _ := query.(object)
+	if term, ok := clause["term"].(object); ok {
 		for field, body := range term {
 			body := body.(object)
 			value, _ := body["value"].(string)
@@ -55,7 +55,7 @@ func nameTerms(query any) {
 
 // takeNamed keeps the scores and the named terms in the answers to namedScoreSearches, for Holds. Scores that are
 // known stay as they are. No terms are kept if an answer is not of all shards.
-func (r *request) takeNamed(of scoreKey, ordinals []rank.Ordinal, answers []searchAnswer) {
+func (r *request) takeNamed(key scoreKey, ordinals []rank.Ordinal, answers []searchAnswer) {
 	has := make(map[string]map[string]bool, len(ordinals))
 	for _, a := range answers {
 		for _, h := range a.hits {
@@ -67,17 +67,17 @@ func (r *request) takeNamed(of scoreKey, ordinals []rank.Ordinal, answers []sear
 			}
 		}
 	}
-	held := make(map[rank.Ordinal]map[string]bool, len(ordinals))
+	holds := make(map[rank.Ordinal]map[string]bool, len(ordinals))
 	for i, id := range r.table.idsOf(ordinals) {
 		if names, there := has[id]; there && firstLost(answers) == nil {
-			held[ordinals[i]] = names
+			holds[ordinals[i]] = names
 		}
 	}
-	missing := r.withoutScore(of, ordinals)
-	r.takeScores(of, missing, answers)
+	missing := r.withoutScore(key, ordinals)
+	r.takeScores(key, missing, answers)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.held[of] = held
+	r.holds[key] = holds
 }
 
 // Holds returns the terms and forms of a question that a passage has. They are known without a request, and have no
@@ -86,7 +86,7 @@ func (r *request) takeNamed(of scoreKey, ordinals []rank.Ordinal, answers []sear
 func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	q := w.query(question)
 	w.mu.Lock()
-	names, known := w.held[scoreKey{w.field, question}][passage]
+	names, known := w.holds[scoreKey{w.field, question}][passage]
 	w.mu.Unlock()
 	own, forms := q.allLeaves()
 	if !known || w.field == schema.FieldWords && !q.counted || q.needsScores(own, forms, names) {
@@ -98,10 +98,10 @@ func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal)
 			out = append(out, storage.TermScore{Term: shownEntry(l.text)})
 		}
 	}
-	for i, of := range forms {
-		has := slices.IndexFunc(of, func(l leaf) bool { return names[l.name()] })
+	for i, leaves := range forms {
+		has := slices.IndexFunc(leaves, func(l leaf) bool { return names[l.name()] })
 		if v := q.variants[i].Of; has >= 0 && !(len(v) == 1 && names[(&leaf{field: q.field, value: v[0]}).name()]) {
-			out = append(out, storage.TermScore{Term: shownEntry(of[has].text), For: strings.Join(q.variants[i].Of, " ")})
+			out = append(out, storage.TermScore{Term: shownEntry(leaves[has].text), For: strings.Join(q.variants[i].Of, " ")})
 		}
 	}
 	return out, nil
@@ -110,8 +110,8 @@ func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal)
 // needsScores reports whether a passage has a form of several words and one of these words itself. Which of them
 // counts is a matter of their scores, which names do not tell.
 func (q *wordQuery) needsScores(own []leaf, forms [][]leaf, names map[string]bool) bool {
-	for i, of := range forms {
-		if !slices.ContainsFunc(of, func(l leaf) bool { return names[l.name()] }) {
+	for i, leaves := range forms {
+		if !slices.ContainsFunc(leaves, func(l leaf) bool { return names[l.name()] }) {
 			continue
 		}
 		for _, text := range q.variants[i].Of {

@@ -61,11 +61,11 @@ type terms []term
 func (w words) query(question string) *wordQuery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	of := scoreKey{w.field, question}
-	q, ok := w.wordQueries[of]
+	key := scoreKey{w.field, question}
+	q, ok := w.wordQueries[key]
 	if !ok {
 		q = newWordQuery(w.field, w.store.Manifest().Words.Params().Analysis, question)
-		w.wordQueries[of] = q
+		w.wordQueries[key] = q
 	}
 	return q
 }
@@ -165,7 +165,7 @@ func (w words) searchWords(ctx context.Context, q *wordQuery, k int) ([]rank.Hit
 	}
 	hits, err := w.searchKnown(ctx, q, k)
 	if err == nil && q.counted {
-		err = w.lacks()
+		err = w.partialCountsError()
 	}
 	return hits, err
 }
@@ -182,7 +182,7 @@ func (w words) searchKnown(ctx context.Context, q *wordQuery, k int) ([]rank.Hit
 	if err != nil {
 		return nil, err
 	}
-	return hits, partial(answers)
+	return hits, partialAnswerError(answers)
 }
 
 // addFilter returns the query of the passages that query finds and the request's filter lets through. Scores stay
@@ -194,8 +194,8 @@ func (w words) addFilter(query object) object {
 	return query
 }
 
-// partial returns a *storage.PartialError if one of the answers is not of all shards, else nil.
-func partial(answers []searchAnswer) error {
+// partialAnswerError returns a *storage.PartialError if one of the answers is not of all shards, else nil.
+func partialAnswerError(answers []searchAnswer) error {
 	if err := firstLost(answers); err != nil {
 		return &storage.PartialError{
 			Reason: "passages are missing: a part of the index has no copy on a node that answers",
@@ -232,7 +232,7 @@ func (w words) UpperBound(ctx context.Context, question string) (float64, error)
 	if err := w.countTerms(ctx, q); err != nil {
 		return 0, err
 	}
-	return q.upperBound(), w.lacks()
+	return q.upperBound(), w.partialCountsError()
 }
 
 // Rarities returns, for each text, its terms with how many passages have them or a form of theirs, and their IDF. It
@@ -255,11 +255,11 @@ func (w words) Rarities(ctx context.Context, texts []string) ([][]storage.Rarity
 	for i, text := range texts {
 		own := w.query(text)
 		for _, t := range own.terms {
-			df := counts.of[entry{w.field, t.text}]
+			df := counts.byEntry[entry{w.field, t.text}]
 			for _, v := range own.variants {
 				for _, other := range v.Entries {
 					if field, value := fieldOfEntry(other); len(v.Of) == 1 && v.Of[0] == t.text {
-						df = max(df, counts.of[entry{field, value}])
+						df = max(df, counts.byEntry[entry{field, value}])
 					}
 				}
 			}
@@ -276,7 +276,7 @@ func (w words) Rarities(ctx context.Context, texts []string) ([][]storage.Rarity
 			)
 		}
 	}
-	return out, w.lacks()
+	return out, w.partialCountsError()
 }
 
 // vectors are those of an expert, one for each passage.
@@ -331,10 +331,10 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 		ordinals[i], scores[i] = hits[i].Ordinal, hits[i].Score
 	}
 	v.mu.Lock()
-	of := v.rememberVector(query)
+	key := v.rememberVector(query)
 	v.mu.Unlock()
-	v.keepScores(of, ordinals, scores)
-	return hits, partial(answers)
+	v.keepScores(key, ordinals, scores)
+	return hits, partialAnswerError(answers)
 }
 
 // graphHits returns how many passages the graph of a shard keeps for k hits: as many as that of a collection in a
@@ -345,20 +345,20 @@ func graphHits(k int) int { return min(mostHits, max(120, 3*k)) }
 // rememberVector returns the key under which scores of a vector are kept: a new one, or that of an earlier call with
 // the same slice. The caller holds mu.
 func (v vectors) rememberVector(query []float32) scoreKey {
-	of := v.findRemembered(query)
-	if of.field == "" {
-		of = scoreKey{v.expert.Field(), strconv.Itoa(len(v.queries))}
-		v.queries[of] = query
+	key := v.findRemembered(query)
+	if key.field == "" {
+		key = scoreKey{v.expert.Field(), strconv.Itoa(len(v.queries))}
+		v.queries[key] = query
 	}
-	return of
+	return key
 }
 
 // findRemembered returns the key that rememberVector gave for this slice; its field is "" if there is none. The caller
 // holds mu.
 func (v vectors) findRemembered(query []float32) scoreKey {
-	for of, other := range v.queries {
-		if of.field == v.expert.Field() && &other[0] == &query[0] {
-			return of
+	for key, other := range v.queries {
+		if key.field == v.expert.Field() && &other[0] == &query[0] {
+			return key
 		}
 	}
 	return scoreKey{}
@@ -374,12 +374,12 @@ func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Or
 		return fmt.Errorf("the question has %d numbers, and expert %s has %d", len(query), v.expert.Name, v.expert.Dimension)
 	}
 	v.mu.Lock()
-	of := v.findRemembered(query)
+	key := v.findRemembered(query)
 	v.mu.Unlock()
-	if of.field != "" && !v.areSampled(passages) {
-		return v.fetchScores(ctx, of, passages, out)
+	if key.field != "" && !v.areSampled(passages) {
+		return v.fetchScores(ctx, key, passages, out)
 	}
-	if of.field == "" {
+	if key.field == "" {
 		v.corpus.compared.Store(v.expert.Name, true)
 	}
 	if err := v.fetchVectors(ctx, v.expert, passages); err != nil {
@@ -414,8 +414,8 @@ func (r *request) nearestQuery(x schema.Expert, near object) object {
 // exactQuery returns the query that scores every passage that among finds by its vector in a field, or that of its
 // best window, without the graph.
 func (r *request) exactQuery(field string, vector []float32, among object) object {
-	compare := func(with string, of object) object {
-		return object{"script_score": object{"query": of, "script": object{"lang": "knn", "source": "knn_score",
+	compare := func(with string, query object) object {
+		return object{"script_score": object{"query": query, "script": object{"lang": "knn", "source": "knn_score",
 			"params": object{"field": with, "query_value": vector, "space_type": "innerproduct"}}}}
 	}
 	find := compare(field, among)
@@ -457,7 +457,7 @@ func (tokens) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) 
 // scores of a question that was announced (Expect); otherwise, and for passages whose codes are at hand, conclave
 // does, and fetches codes that are missing.
 func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
-	scores, err := t.inCluster(ctx, query, passages)
+	scores, err := t.scoreInCluster(ctx, query, passages)
 	if err == nil && scores == nil {
 		err = t.fetchCodes(ctx, t.expert, passages)
 	}

@@ -106,7 +106,7 @@ type inputWriter struct {
 	ctx    context.Context
 	inputs *Inputs
 	name   string
-	held   []byte
+	chunk  []byte
 	n      int64
 	bytes  int64
 	err    error
@@ -116,11 +116,11 @@ type inputWriter struct {
 // not be sent; after that it takes nothing.
 func (w *inputWriter) Write(b []byte) (written int, err error) {
 	for len(b) > 0 && w.err == nil {
-		some := b[:min(len(b), inputChunk-len(w.held))]
-		w.held = append(w.held, some...)
+		some := b[:min(len(b), inputChunk-len(w.chunk))]
+		w.chunk = append(w.chunk, some...)
 		b = b[len(some):]
 		written += len(some)
-		if len(w.held) == inputChunk {
+		if len(w.chunk) == inputChunk {
 			w.send()
 		}
 	}
@@ -129,12 +129,12 @@ func (w *inputWriter) Write(b []byte) (written int, err error) {
 
 // send writes the chunk in hand and begins the next one. The error is kept in w.err.
 func (w *inputWriter) send() {
-	data, err := json.Marshal(inputBytes{w.held})
+	data, err := json.Marshal(inputBytes{w.chunk})
 	if err == nil {
 		err = writeOnce(w.ctx, w.inputs.chunk(w.name, w.n), data)
 	}
-	w.bytes += int64(len(w.held))
-	w.held = w.held[:0]
+	w.bytes += int64(len(w.chunk))
+	w.chunk = w.chunk[:0]
 	w.n++
 	w.err = err
 }

@@ -238,7 +238,7 @@ func (w *Writer) finishIntent(ctx context.Context, r *Register, data []byte, ver
 // begun; with the zero time it always checks. If another writer has finished the intent meanwhile, the changes without
 // a result count as made by that writer, and the error is nil.
 func (w *Writer) carryOut(ctx context.Context, r *Register, i *intent, all []*attempt, begun time.Time) error {
-	still := func(ctx context.Context) error {
+	check := func(ctx context.Context) error {
 		if time.Since(begun) < w.undisturbed/2 {
 			return nil
 		}
@@ -265,7 +265,7 @@ func (w *Writer) carryOut(ctx context.Context, r *Register, i *intent, all []*at
 			}
 		}
 		if len(some) > 0 {
-			err = w.apply(ctx, slices.Clone(some), still) // which takes out what is done
+			err = w.apply(ctx, slices.Clone(some), check) // which takes out what is done
 		}
 		if errors.Is(err, errFinished) {
 			break

@@ -56,10 +56,10 @@ func Join(all []*Corpus, names []string) (*JoinedCorpus, error) {
 	var states []memberState
 	for i, c := range all {
 		states = append(states, memberStateOf(c))
-		of := c.Store()
-		has := of.Manifest()
+		member := c.Store()
+		has := member.Manifest()
 		switch {
-		case of.client != s.client:
+		case member.client != s.client:
 			return nil, errors.New("these collections are in several clusters")
 		case has.Words != m.Words:
 			return nil, fmt.Errorf("%s and %s analyse words differently, so that scores of one cannot be compared with those of the other",
@@ -69,9 +69,9 @@ func Join(all []*Corpus, names []string) (*JoinedCorpus, error) {
 			other, ok := has.Expert(x.Name)
 			return !ok || other != x
 		})
-		s.shards += of.shards
-		s.members = append(s.members, of)
-		indexes = append(indexes, of.index)
+		s.shards += member.shards
+		s.members = append(s.members, member)
+		indexes = append(indexes, member.index)
 		known.add(c.Known())
 	}
 	m.Experts = slices.DeleteFunc(m.Experts, func(x schema.Expert) bool {
@@ -85,7 +85,7 @@ func Join(all []*Corpus, names []string) (*JoinedCorpus, error) {
 	j.store.Store(s)
 	j.counts.Store(&known)
 	table := newTable(mostKnown)
-	j.shared.Store(&shared{table: table, sample: joinSamples(all).byTable(table)})
+	j.shared.Store(&shared{table: table, sample: joinSamples(all).placeIn(table)})
 	return j, nil
 }
 
@@ -106,20 +106,20 @@ func (n *Statistics) add(more Statistics) {
 func joinSamples(all []*Corpus) *sample {
 	out := &sample{vectors: map[string]map[string][]float32{}, codes: map[string]map[string][]byte{}}
 	for i, c := range all {
-		of := c.shared.Load().sample
-		if of == nil {
+		member := c.shared.Load().sample
+		if member == nil {
 			return nil
 		}
-		for _, p := range of.passages {
+		for _, p := range member.passages {
 			own := p.id
 			p.id = memberID(own, i)
 			out.passages = append(out.passages, p)
-			for name, vectors := range of.vectors {
+			for name, vectors := range member.vectors {
 				if vectors[own] != nil {
 					out.keep(schema.Expert{Name: name}, p.id, vectors[own], nil)
 				}
 			}
-			for name, codes := range of.codes {
+			for name, codes := range member.codes {
 				if codes[own] != nil {
 					out.keep(schema.Expert{Name: name, Late: true}, p.id, nil, codes[own])
 				}
@@ -216,12 +216,12 @@ func (s *Store) idsQuery(ids []string) object {
 	if s.members == nil {
 		return object{"ids": object{"values": ids}}
 	}
-	of := make([][]string, len(s.members))
+	byMember := make([][]string, len(s.members))
 	for _, id := range ids {
-		of[memberOf(id)] = append(of[memberOf(id)], plainID(id))
+		byMember[memberOf(id)] = append(byMember[memberOf(id)], plainID(id))
 	}
 	ways := []any{object{"ids": object{"values": []string{nobody}}}}
-	for i, own := range of {
+	for i, own := range byMember {
 		if len(own) > 0 {
 			ways = append(ways, object{"bool": object{"filter": []any{
 				object{"term": object{"_index": s.members[i].concrete}}, object{"ids": object{"values": own}},
@@ -292,12 +292,12 @@ func askMembers[T any](
 	ask func(context.Context, *Corpus) (T, error),
 	add func(T),
 ) error {
-	said, failed := make([]T, len(members)), make([]error, len(members))
+	answers, failed := make([]T, len(members)), make([]error, len(members))
 	beside := turn.WithoutTurn(ctx)
 	err := turn.Elsewhere(ctx, func() error {
 		var asking sync.WaitGroup
 		for i, c := range members {
-			asking.Go(func() { said[i], failed[i] = ask(beside, c) })
+			asking.Go(func() { answers[i], failed[i] = ask(beside, c) })
 		}
 		asking.Wait()
 		return nil
@@ -308,8 +308,8 @@ func askMembers[T any](
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	for _, of := range said {
-		add(of)
+	for _, answer := range answers {
+		add(answer)
 	}
 	return nil
 }
@@ -317,8 +317,8 @@ func askMembers[T any](
 // add adds the counts of another index to these, in place: those of each entry, and those of each field's documents.
 // t.inexact stays as it is.
 func (t *termCounts) add(more *termCounts) {
-	for e, n := range more.of {
-		t.of[e] += n
+	for e, n := range more.byEntry {
+		t.byEntry[e] += n
 	}
 	for field, n := range more.all {
 		t.all[field] += n

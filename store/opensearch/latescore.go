@@ -108,43 +108,43 @@ func (t tokens) Expect(query []float32) {
 		"codes": base64.StdEncoding.EncodeToString(bytes), "scales": exact}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	of := scoreKey{t.expert.Field(), strconv.Itoa(len(t.expecting))}
-	t.expecting[of] = lateQuestion{t.expert, query, script}
+	key := scoreKey{t.expert.Field(), strconv.Itoa(len(t.expecting))}
+	t.expecting[key] = lateQuestion{t.expert, query, script}
 }
 
 // expectedOf returns the key of the question that Expect announced with this vector, which has to be the same slice;
 // found is false if it announced none.
-func (r *request) expectedOf(x schema.Expert, query []float32) (of scoreKey, found bool) {
+func (r *request) expectedOf(x schema.Expert, query []float32) (key scoreKey, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for of, e := range r.expecting {
+	for known, e := range r.expecting {
 		if e.expert == x && len(query) > 0 && &e.query[0] == &query[0] {
-			return of, true
+			return known, true
 		}
 	}
 	return scoreKey{}, false
 }
 
-// inCluster returns the scores of passages that the cluster computes, of those whose codes are not at hand. It returns
-// nil without an error if the question was not announced, or the cluster does not run the script.
-func (t tokens) inCluster(
+// scoreInCluster returns the scores of passages that the cluster computes, of those whose codes are not at hand. It
+// returns nil without an error if the question was not announced, or the cluster does not run the script.
+func (t tokens) scoreInCluster(
 	ctx context.Context,
 	query []float32,
 	passages []rank.Ordinal,
 ) (map[rank.Ordinal]float32, error) {
-	of, ok := t.expectedOf(t.expert, query)
+	key, ok := t.expectedOf(t.expert, query)
 	if !ok {
 		return nil, nil
 	}
-	for some := range slices.Chunk(t.unscored(of, passages), mostHits) {
-		answers, err := t.store.multiPartly(ctx, []object{t.lateScoring(of, some)})
+	for some := range slices.Chunk(t.unscored(key, passages), mostHits) {
+		answers, err := t.store.multiPartly(ctx, []object{t.lateScoring(key, some)})
 		if err == nil {
-			err = t.takeLate(of, some, answers[0])
+			err = t.takeLate(key, some, answers[0])
 		}
 		if errors.Is(err, cluster.ErrAnswer) {
 			t.corpus.unscripted.Store(time.Now().Add(unscriptedFor).UnixNano())
 			t.mu.Lock()
-			delete(t.expecting, of)
+			delete(t.expecting, key)
 			t.mu.Unlock()
 			return nil, nil
 		}
@@ -156,7 +156,7 @@ func (t tokens) inCluster(
 	defer t.mu.Unlock()
 	out := make(map[rank.Ordinal]float32, len(passages))
 	for _, o := range passages {
-		if score, ok := t.scores[of][o]; ok {
+		if score, ok := t.scores[key][o]; ok {
 			out[o] = score
 		}
 	}
@@ -164,9 +164,9 @@ func (t tokens) inCluster(
 }
 
 // lateScoring returns the search that has the cluster score passages for an announced question.
-func (r *request) lateScoring(of scoreKey, ordinals []rank.Ordinal) object {
+func (r *request) lateScoring(key scoreKey, ordinals []rank.Ordinal) object {
 	r.mu.Lock()
-	script := r.expecting[of].script
+	script := r.expecting[key].script
 	r.mu.Unlock()
 	return withoutStored(object{
 		"size":             len(ordinals),
@@ -178,7 +178,7 @@ func (r *request) lateScoring(of scoreKey, ordinals []rank.Ordinal) object {
 
 // takeLate keeps the scores in the answer to lateScoring. A passage that is gone, whose shard is missing, or that has
 // no codes, gets NaN.
-func (r *request) takeLate(of scoreKey, ordinals []rank.Ordinal, s searchAnswer) error {
+func (r *request) takeLate(key scoreKey, ordinals []rank.Ordinal, s searchAnswer) error {
 	byID := make(map[string]float32, len(s.hits))
 	for _, h := range s.hits {
 		var number json.Number
@@ -201,19 +201,19 @@ func (r *request) takeLate(of scoreKey, ordinals []rank.Ordinal, s searchAnswer)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.scores[of] == nil {
-		r.scores[of] = map[rank.Ordinal]float32{}
+	if r.scores[key] == nil {
+		r.scores[key] = map[rank.Ordinal]float32{}
 	}
 	for i, o := range ordinals {
-		r.scores[of][o] = scores[i]
+		r.scores[key][o] = scores[i]
 	}
 	return nil
 }
 
 // unscored returns the passages without a score for an announced question whose codes are not at hand either.
-func (r *request) unscored(of scoreKey, ordinals []rank.Ordinal) []rank.Ordinal {
+func (r *request) unscored(key scoreKey, ordinals []rank.Ordinal) []rank.Ordinal {
 	r.mu.Lock()
-	x := r.expecting[of].expert
+	x := r.expecting[key].expert
 	r.mu.Unlock()
-	return slices.DeleteFunc(r.withoutScore(of, ordinals), func(o rank.Ordinal) bool { return r.codesAt(x, o) != nil })
+	return slices.DeleteFunc(r.withoutScore(key, ordinals), func(o rank.Ordinal) bool { return r.codesAt(x, o) != nil })
 }

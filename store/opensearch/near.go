@@ -20,8 +20,8 @@ type titled struct{ title, text []byte }
 // questions of a while have some candidates in common. Fingerprints are equal for texts that differ in white space and
 // case alone, which nearness does not see.
 type keptTexts struct {
-	of    map[uint64]titled
-	bytes int
+	byPrint map[uint64]titled
+	bytes   int
 }
 
 // mostKeptBytes is how many bytes of texts a corpus keeps for nearness; then it begins anew.
@@ -64,8 +64,8 @@ func (w words) ExplainNear(ctx context.Context, question string, passage rank.Or
 	}
 	t, _ := w.textOf(passage)
 	var terms []storage.TermScore
-	for _, of := range near.Terms(t.title, t.text) {
-		terms = append(terms, storage.NearTerm(of.Term, of.DF, of.IDF))
+	for _, term := range near.Terms(t.title, t.text) {
+		terms = append(terms, storage.NearTerm(term.Term, term.DF, term.IDF))
 	}
 	return terms, nil
 }
@@ -111,7 +111,7 @@ func (r *request) withoutText(ordinals []rank.Ordinal) (missing []rank.Ordinal) 
 		if _, ok := r.nearTexts[o]; ok {
 			continue
 		}
-		if t, ok := r.corpus.texts.of[prints[i]]; ok && prints[i] != 0 {
+		if t, ok := r.corpus.texts.byPrint[prints[i]]; ok && prints[i] != 0 {
 			r.nearTexts[o] = t
 			continue
 		}
@@ -166,11 +166,11 @@ func (r *request) takeTexts(ordinals []rank.Ordinal, s searchAnswer) error {
 // keep adds a text to the cache under the fingerprint of its document, unless it is there. If the cache has more than
 // mostKeptBytes, keep first empties it. The caller holds Corpus.textsMu.
 func (k *keptTexts) keep(print uint64, t titled) {
-	if k.of == nil || k.bytes > mostKeptBytes {
-		*k = keptTexts{of: map[uint64]titled{}}
+	if k.byPrint == nil || k.bytes > mostKeptBytes {
+		*k = keptTexts{byPrint: map[uint64]titled{}}
 	}
-	if _, ok := k.of[print]; !ok {
-		k.of[print] = t
+	if _, ok := k.byPrint[print]; !ok {
+		k.byPrint[print] = t
 		k.bytes += len(t.title) + len(t.text) + keptTextBytes
 	}
 }

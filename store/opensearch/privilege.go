@@ -46,11 +46,11 @@ func (s *Store) MayChange(ctx context.Context) error {
 	return s.readOnly("of its mapping", err)
 }
 
-// readOnly returns an ErrReadOnly if err is of HTTP status 401 or 403, else nil. what names what was refused, such as
-// "of its mapping".
-func (s *Store) readOnly(what string, err error) error {
+// readOnly returns an ErrReadOnly if err is of HTTP status 401 or 403, else nil. refused names what was refused, such
+// as "of its mapping".
+func (s *Store) readOnly(refused string, err error) error {
 	if !cluster.IsStatus(err, http.StatusForbidden) && !cluster.IsStatus(err, http.StatusUnauthorized) {
 		return nil
 	}
-	return fmt.Errorf("%w: index %s refuses %s a change %s: %w", ErrReadOnly, s.index, s.client.Who(), what, err)
+	return fmt.Errorf("%w: index %s refuses %s a change %s: %w", ErrReadOnly, s.index, s.client.Who(), refused, err)
 }

@@ -22,7 +22,7 @@ const stateSuffix = "-state"
 type Register struct {
 	beside   *Store
 	name     string
-	of       *Store        // the index, if it was opened; nil: it may not be there yet
+	store    *Store        // the index, if it was opened; nil: it may not be there yet
 	patience time.Duration // with one request; 0: as long as others that fill an index
 	pending  bool          // it is found by listPending
 	made     *atomic.Bool  // whether the index of the registers is known to be there, with its fields; nil: it is not
@@ -34,7 +34,7 @@ func (s *Store) Register(name string) *Register {
 	state := s.concrete + stateSuffix
 	r := &Register{beside: &Store{client: s.client, index: state, concrete: state}, name: name}
 	if s.current() != nil {
-		r.of = s
+		r.store = s
 	}
 	return r
 }
@@ -68,7 +68,7 @@ func (r *Register) Read(ctx context.Context) (data []byte, version string, err e
 	if err != nil {
 		return nil, "", fmt.Errorf("reading %s of index %s: %w", r.name, r.beside.index, err)
 	}
-	return got.Source.Data, condition(*got.SeqNo, *got.Term), nil
+	return got.Source.Data, registerVersion(*got.SeqNo, *got.Term), nil
 }
 
 // ask sends a request about the register until it is answered, for the register's patience, and returns the answer. The
@@ -82,8 +82,9 @@ func (r *Register) path(query string) string {
 	return r.beside.path("/_doc/" + url.PathEscape(r.name) + query)
 }
 
-// condition returns the version of a register: the query parameters by which a request names the state that it changes.
-func condition(seqNo, term int64) string {
+// registerVersion returns the version of a register: the query parameters by which a request names the state that it
+// changes.
+func registerVersion(seqNo, term int64) string {
 	return fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", seqNo, term)
 }
 
@@ -132,7 +133,7 @@ func (r *Register) Write(ctx context.Context, data []byte, version string) (now 
 	if err != nil {
 		return "", false, fmt.Errorf("writing %s of index %s: %w", r.name, r.beside.index, err)
 	}
-	return condition(got.SeqNo, got.Term), true, nil
+	return registerVersion(got.SeqNo, got.Term), true, nil
 }
 
 // registerFields are the fields of the registers.
@@ -144,9 +145,9 @@ var registerFields = object{
 // make makes the index of the registers, if there is none. It returns a *GoneError if the index of passages that was
 // opened is gone.
 func (r *Register) make(ctx context.Context) error {
-	if r.of != nil {
+	if r.store != nil {
 		var gone *GoneError
-		if err := r.of.checkSame(ctx, cluster.Opening); errors.As(err, &gone) {
+		if err := r.store.checkSame(ctx, cluster.Opening); errors.As(err, &gone) {
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ type fetched struct {
 	codes       map[string]map[rank.Ordinal][]byte
 	wordQueries map[scoreKey]*wordQuery
 	holding     bool                                          // it will be asked what candidates hold
-	held        map[scoreKey]map[rank.Ordinal]map[string]bool // which leaves passages have, by their names
+	holds       map[scoreKey]map[rank.Ordinal]map[string]bool // which leaves passages have, by their names
 	counting    map[string]*counting                          // by question
 	guessed     *keptCounts                                   // that were not exact, as this question was told them
 	nearing     bool                                          // nearness will be asked for
@@ -58,7 +58,7 @@ func newFetched() *fetched {
 		passages:    map[rank.Ordinal]corpus.Passage{},
 		given:       map[rank.Ordinal]bool{},
 		wordQueries: map[scoreKey]*wordQuery{},
-		held:        map[scoreKey]map[rank.Ordinal]map[string]bool{},
+		holds:       map[scoreKey]map[rank.Ordinal]map[string]bool{},
 		counting:    map[string]*counting{},
 		nearTexts:   map[rank.Ordinal]titled{},
 		guessed:     &keptCounts{termCounts: newTermCounts()},
@@ -80,8 +80,8 @@ func (r *request) termCounts(ctx context.Context, entries []entry) (*termCounts,
 	return out, nil
 }
 
-// lacks returns a *storage.PartialError if words of this question were counted inexactly, else nil.
-func (r *request) lacks() error {
+// partialCountsError returns a *storage.PartialError if words of this question were counted inexactly, else nil.
+func (r *request) partialCountsError() error {
 	r.guessed.mu.Lock()
 	defer r.guessed.mu.Unlock()
 	return r.guessed.partialError()
@@ -155,7 +155,7 @@ func (r *request) hitsSearch(query object, k int, fields []string) object {
 
 // search returns the first k hits of a query, mostHits at most, in the order of rankings, with the cluster's answer,
 // which has the given fields of their documents. The search is sent with those of the question's other sources
-// (searchTogether). Shards that do not answer are no error here (partial).
+// (searchTogether). Shards that do not answer are no error here (partialAnswerError).
 func (r *request) search(
 	ctx context.Context,
 	query object,
@@ -175,24 +175,24 @@ func (r *request) search(
 
 // keepScores keeps the scores of passages under a key, so that they are not asked for again. From then on Prefetch
 // asks for scores under this key, too.
-func (r *request) keepScores(of scoreKey, ordinals []rank.Ordinal, scores []float32) {
+func (r *request) keepScores(key scoreKey, ordinals []rank.Ordinal, scores []float32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.scores[of] == nil {
-		r.scores[of] = map[rank.Ordinal]float32{}
-		r.asked = append(r.asked, of)
+	if r.scores[key] == nil {
+		r.scores[key] = map[rank.Ordinal]float32{}
+		r.asked = append(r.asked, key)
 	}
 	for i, o := range ordinals {
-		r.scores[of][o] = scores[i]
+		r.scores[key][o] = scores[i]
 	}
 }
 
 // withoutScore returns the passages that have no score under a key.
-func (r *request) withoutScore(of scoreKey, ordinals []rank.Ordinal) (out []rank.Ordinal) {
+func (r *request) withoutScore(key scoreKey, ordinals []rank.Ordinal) (out []rank.Ordinal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range ordinals {
-		if _, ok := r.scores[of][o]; !ok {
+		if _, ok := r.scores[key][o]; !ok {
 			out = append(out, o)
 		}
 	}
@@ -224,27 +224,30 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 	r.mu.Unlock()
 	var searches []object
 	var fetches []fetch
-	add := func(missing []rank.Ordinal, of []object, take func([]searchAnswer) error) {
-		fetches = append(fetches, fetch{missing, len(of), take})
-		searches = append(searches, of...)
+	add := func(missing []rank.Ordinal, own []object, take func([]searchAnswer) error) {
+		fetches = append(fetches, fetch{missing, len(own), take})
+		searches = append(searches, own...)
 	}
-	for _, of := range all {
-		if r.wantsNames(of) {
-			add(ordinals, r.namedScoreSearches(of, ordinals), func(s []searchAnswer) error {
-				r.takeNamed(of, ordinals, s)
+	for _, key := range all {
+		if r.wantsNames(key) {
+			add(ordinals, r.namedScoreSearches(key, ordinals), func(s []searchAnswer) error {
+				r.takeNamed(key, ordinals, s)
 				return nil
 			})
 			continue
 		}
-		if missing := r.withoutScore(of, ordinals); len(missing) > 0 {
-			add(missing, r.scoreSearches(of, missing), func(s []searchAnswer) error { r.takeScores(of, missing, s); return nil })
+		if missing := r.withoutScore(key, ordinals); len(missing) > 0 {
+			add(missing, r.scoreSearches(key, missing), func(s []searchAnswer) error {
+				r.takeScores(key, missing, s)
+				return nil
+			})
 		}
 	}
-	for of, e := range expecting {
+	for key, e := range expecting {
 		late = slices.DeleteFunc(late, func(x schema.Expert) bool { return x == e.expert })
-		if missing := r.unscored(of, ordinals); len(missing) > 0 {
-			add(missing, []object{r.lateScoring(of, missing)}, func(s []searchAnswer) error {
-				return r.takeLate(of, missing, s[0])
+		if missing := r.unscored(key, ordinals); len(missing) > 0 {
+			add(missing, []object{r.lateScoring(key, missing)}, func(s []searchAnswer) error {
+				return r.takeLate(key, missing, s[0])
 			})
 		}
 	}
@@ -298,10 +301,10 @@ type fetch struct {
 
 // scoreSearches returns the searches that score passages for a key of scores. The score of a passage is the sum of its
 // scores in their answers.
-func (r *request) scoreSearches(of scoreKey, ordinals []rank.Ordinal) (searches []object) {
+func (r *request) scoreSearches(key scoreKey, ordinals []rank.Ordinal) (searches []object) {
 	ids := r.table.idsOf(ordinals)
-	if of.field == schema.FieldWords || of.field == schema.FieldPairs {
-		parts := words{r, of.field}.query(of.question).splitQueries()
+	if key.field == schema.FieldWords || key.field == schema.FieldPairs {
+		parts := words{r, key.field}.query(key.question).splitQueries()
 		if len(parts) == 0 {
 			parts = [][]any{{}}
 		}
@@ -312,13 +315,13 @@ func (r *request) scoreSearches(of scoreKey, ordinals []rank.Ordinal) (searches 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	query := r.exactQuery(of.field, r.queries[of], r.store.idsQuery(ids))
+	query := r.exactQuery(key.field, r.queries[key], r.store.idsQuery(ids))
 	return []object{withoutStored(object{"size": len(ordinals), "query": query, "track_total_hits": false})}
 }
 
 // takeScores keeps the scores in the answers to scoreSearches. A passage that is gone, or whose shard is missing, gets
 // NaN.
-func (r *request) takeScores(of scoreKey, ordinals []rank.Ordinal, answers []searchAnswer) {
+func (r *request) takeScores(key scoreKey, ordinals []rank.Ordinal, answers []searchAnswer) {
 	scores := make([]float32, len(ordinals))
 	byID := map[string]float64{}
 	for _, s := range answers {
@@ -326,7 +329,7 @@ func (r *request) takeScores(of scoreKey, ordinals []rank.Ordinal, answers []sea
 			byID[h.id] += float64(h.score)
 		}
 	}
-	dense := of.field != schema.FieldWords && of.field != schema.FieldPairs
+	dense := key.field != schema.FieldWords && key.field != schema.FieldPairs
 	for i, id := range r.table.idsOf(ordinals) {
 		score, ok := byID[id]
 		switch {
@@ -338,24 +341,24 @@ func (r *request) takeScores(of scoreKey, ordinals []rank.Ordinal, answers []sea
 			scores[i] = float32(score)
 		}
 	}
-	r.keepScores(of, ordinals, scores)
+	r.keepScores(key, ordinals, scores)
 }
 
 // fetchScores writes the scores of passages under a key to out, which must have an element for each, and asks the
 // cluster for those that are not known. NaN stands for a passage that is gone or whose shard does not answer; of
 // words, one that is gone has 0.
-func (r *request) fetchScores(ctx context.Context, of scoreKey, ordinals []rank.Ordinal, out []float32) error {
-	for some := range slices.Chunk(r.withoutScore(of, ordinals), mostHits) {
-		answers, err := r.store.multiPartly(ctx, r.scoreSearches(of, some))
+func (r *request) fetchScores(ctx context.Context, key scoreKey, ordinals []rank.Ordinal, out []float32) error {
+	for some := range slices.Chunk(r.withoutScore(key, ordinals), mostHits) {
+		answers, err := r.store.multiPartly(ctx, r.scoreSearches(key, some))
 		if err != nil {
 			return err
 		}
-		r.takeScores(of, some, answers)
+		r.takeScores(key, some, answers)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, o := range ordinals {
-		out[i] = r.scores[of][o]
+		out[i] = r.scores[key][o]
 	}
 	return nil
 }

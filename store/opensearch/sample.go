@@ -47,7 +47,7 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 	}
 	for {
 		now := c.shared.Load()
-		if c.shared.CompareAndSwap(now, &shared{now.table, next.byTable(now.table)}) {
+		if c.shared.CompareAndSwap(now, &shared{now.table, next.placeIn(now.table)}) {
 			return nil
 		}
 	}
@@ -210,9 +210,9 @@ type placedSample struct {
 	ids      map[rank.Ordinal]string
 }
 
-// byTable returns the sample with the ordinals that the table t gives its passages, which it adds to t if they are
+// placeIn returns the sample with the ordinals that the table t gives its passages, which it adds to t if they are
 // new. It returns nil if s is nil.
-func (s *sample) byTable(t *table) *placedSample {
+func (s *sample) placeIn(t *table) *placedSample {
 	if s == nil {
 		return nil
 	}

@@ -174,7 +174,7 @@ func TestSampleFollows(t *testing.T) {
 	check("after changes")
 
 	for _, c := range servers {
-		c.shared.Store(&shared{newTable(sampled + 2), c.shared.Load().sample.byTable(newTable(0))})
+		c.shared.Store(&shared{newTable(sampled + 2), c.shared.Load().sample.placeIn(newTable(0))})
 		c.shared.Store(c.shared.Load().withNewTable())
 	}
 	for range 3 {

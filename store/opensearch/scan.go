@@ -294,8 +294,8 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 func (s *Store) windowPlaces() (fields []string) {
 	m := s.current()
 	for _, x := range m.Keepers() {
-		if of := x.WindowsField(); of != "" {
-			fields = append(fields, of+"."+schema.FieldBegin, of+"."+schema.FieldEnd)
+		if field := x.WindowsField(); field != "" {
+			fields = append(fields, field+"."+schema.FieldBegin, field+"."+schema.FieldEnd)
 		}
 	}
 	return fields

@@ -89,18 +89,18 @@ func BuildShare(
 
 // readShares returns the content of the register of the processes that fill the index, and its version; the zero
 // value and "" if there is none.
-func (s *Store) readShares(ctx context.Context) (of shares, version string, err error) {
+func (s *Store) readShares(ctx context.Context) (content shares, version string, err error) {
 	data, version, err := s.Register(fillingRegister).Read(ctx)
 	if err == nil && data != nil {
-		err = json.Unmarshal(data, &of)
+		err = json.Unmarshal(data, &content)
 	}
-	return of, version, err
+	return content, version, err
 }
 
 // writeShares writes the register of the processes that fill the index. It fails if the register has not the given
 // version any more.
-func (s *Store) writeShares(ctx context.Context, of shares, version string) error {
-	data, err := json.Marshal(of)
+func (s *Store) writeShares(ctx context.Context, content shares, version string) error {
+	data, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
@@ -114,48 +114,48 @@ func (s *Store) writeShares(ctx context.Context, of shares, version string) erro
 // joinShares notes that a share is being filled: it is no longer among those that are done. The caller holds the
 // lease of the index. It fails if the index is being filled for the first time in another number of shares.
 func (s *Store) joinShares(ctx context.Context, share store.Share) error {
-	of, version, err := s.readShares(ctx)
+	content, version, err := s.readShares(ctx)
 	if err != nil {
 		return err
 	}
-	if of.Of != share.Of {
-		if s.about.Manifest == nil && of.Of > 0 {
+	if content.Of != share.Of {
+		if s.about.Manifest == nil && content.Of > 0 {
 			return fmt.Errorf("index %s is being filled in %d shares, and %s is one of %d: give each process one of %d",
-				s.index, of.Of, share, share.Of, of.Of)
+				s.index, content.Of, share, share.Of, content.Of)
 		}
-		of = shares{Of: max(of.Of, share.Of)}
+		content = shares{Of: max(content.Of, share.Of)}
 	}
-	of.Done = slices.DeleteFunc(of.Done, func(n int) bool { return n == share.At })
-	return s.writeShares(ctx, of, version)
+	content.Done = slices.DeleteFunc(content.Done, func(n int) bool { return n == share.At })
+	return s.writeShares(ctx, content, version)
 }
 
 // leaveShares notes that a share has been filled, and publishes the index after the last one. The caller holds the
 // lease of the index.
 func (s *Store) leaveShares(ctx context.Context, share store.Share) error {
-	of, version, err := s.readShares(ctx)
+	content, version, err := s.readShares(ctx)
 	if err != nil {
 		return err
 	}
-	of.Done = append(of.Done, share.At)
-	slices.Sort(of.Done)
+	content.Done = append(content.Done, share.At)
+	slices.Sort(content.Done)
 	now, err := open(ctx, s.client, s.index, bulkPatience)
 	if err != nil {
 		return err
 	}
-	if now.about.Manifest == nil && len(of.Done) == of.Of {
+	if now.about.Manifest == nil && len(content.Done) == content.Of {
 		if err := now.publishManifest(ctx, ""); err != nil {
 			return err
 		}
 	}
-	return s.writeShares(ctx, of, version)
+	return s.writeShares(ctx, content, version)
 }
 
 // publishManifest makes the plan the manifest, with the text of a calibration, after a refresh. If the index was
 // filled by several processes, it first sets the number of copies and the refresh interval, and waits for the copies.
 // It changes nothing if there is no plan.
 func (s *Store) publishManifest(ctx context.Context, calibration string) error {
-	if of := s.about.Filling; of != nil {
-		body, err := json.Marshal(object{"index": object{"number_of_replicas": of.Replicas, "refresh_interval": nil}})
+	if filling := s.about.Filling; filling != nil {
+		body, err := json.Marshal(object{"index": object{"number_of_replicas": filling.Replicas, "refresh_interval": nil}})
 		if err == nil {
 			_, err = s.sendRepeated(ctx, "PUT", s.path("/_settings"), body, cluster.CheckJSON)
 		}
@@ -211,11 +211,11 @@ func (s *Store) awaitCopies(ctx context.Context) error {
 
 // withoutShares calls work while no process fills a share of the index. If one does, it returns a *lease.HeldError.
 func (s *Store) withoutShares(ctx context.Context, doing string, work func(context.Context) error) error {
-	of, _, err := s.readShares(ctx)
+	content, _, err := s.readShares(ctx)
 	if err != nil {
 		return err
 	}
-	for n := range of.Of {
+	for n := range content.Of {
 		inner := work
 		work = func(ctx context.Context) error {
 			return s.withLease(ctx, shareLock+strconv.Itoa(n+1), doing, 0, inner)

@@ -112,14 +112,14 @@ func (s *Store) spelledPart(ctx context.Context, part int) (all []spelledWord, w
 	if err != nil {
 		return nil, false, err
 	}
-	var said struct {
+	var found struct {
 		Words *struct {
 			Buckets []spelledWord `json:"buckets"`
 			Others  int64         `json:"sum_other_doc_count"`
 		} `json:"words"`
 	}
-	if err := json.Unmarshal(answers[0].aggregations, &said); err != nil || said.Words == nil {
+	if err := json.Unmarshal(answers[0].aggregations, &found); err != nil || found.Words == nil {
 		return nil, false, fmt.Errorf("%w: no words: %w", cluster.ErrAnswer, err)
 	}
-	return said.Words.Buckets, said.Words.Others == 0, nil
+	return found.Words.Buckets, found.Words.Others == 0, nil
 }

@@ -185,10 +185,10 @@ func makeIndex(
 	shape schema.Shape,
 ) (*Store, error) {
 	s := &Store{client: client, index: index, concrete: index, about: about}
-	of := s.current()
+	m := s.current()
 	body, err := json.Marshal(object{
-		"settings": schema.Settings(of.Words, shape),
-		"mappings": schema.Mapping(of, about),
+		"settings": schema.Settings(m.Words, shape),
+		"mappings": schema.Mapping(m, about),
 		"aliases":  object{s.target(): hidden},
 	})
 	if err != nil {
@@ -315,10 +315,10 @@ func (s *Store) countFound(ctx context.Context) (out Statistics, err error) {
 	return out, firstLost(counted)
 }
 
-// readSizes sets in of the numbers of Statistics that searches do not find: deleted documents, bytes and changes.
+// readSizes sets in sizes the numbers of Statistics that searches do not find: deleted documents, bytes and changes.
 // Every node with a copy is asked; one that hangs delays it until the cluster goes on without the node, or patience
 // ends. If it fails, it sets none.
-func (s *Store) readSizes(ctx context.Context, patience time.Duration, of *Statistics) error {
+func (s *Store) readSizes(ctx context.Context, patience time.Duration, sizes *Statistics) error {
 	type documents struct {
 		Docs struct {
 			Deleted int64 `json:"deleted"`
@@ -331,7 +331,7 @@ func (s *Store) readSizes(ctx context.Context, patience time.Duration, of *Stati
 			Bytes int64 `json:"size_in_bytes"`
 		} `json:"store"`
 	}
-	var said struct {
+	var found struct {
 		All struct {
 			Primaries documents `json:"primaries"`
 			Total     documents `json:"total"`
@@ -339,15 +339,15 @@ func (s *Store) readSizes(ctx context.Context, patience time.Duration, of *Stati
 	}
 	answer, err := s.sendRepeatedFor(ctx, patience, "GET", s.path("/_stats/docs,indexing,store"), nil, cluster.CheckWhole)
 	if err == nil {
-		err = json.Unmarshal(answer, &said)
+		err = json.Unmarshal(answer, &found)
 	}
 	if err != nil {
 		return err
 	}
-	one := said.All.Primaries
-	of.Deleted, of.Bytes = one.Docs.Deleted, one.Store.Bytes
-	of.inCopies = said.All.Total.Docs.Deleted
-	of.changes = one.Indexing.Made + one.Indexing.Deleted
+	one := found.All.Primaries
+	sizes.Deleted, sizes.Bytes = one.Docs.Deleted, one.Store.Bytes
+	sizes.inCopies = found.All.Total.Docs.Deleted
+	sizes.changes = one.Indexing.Made + one.Indexing.Deleted
 	return nil
 }
 

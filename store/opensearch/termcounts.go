@@ -24,7 +24,7 @@ type entry struct{ field, text string }
 // termCounts has the numbers of documents that have terms, including deleted ones until they are merged away, as in the
 // scores of the cluster.
 type termCounts struct {
-	of      map[entry]uint64
+	byEntry map[entry]uint64
 	all     map[string]uint64 // documents with terms at all, by field
 	inexact string            // why they are not those of the index as it is, for the user; "": they are
 }
@@ -51,7 +51,7 @@ func (t *termCounts) partialError() error {
 // larger number of documents stays, since the smaller one is of a part of the index. The counts are inexact if one of
 // both is.
 func (t *termCounts) addEntries(counts *termCounts) {
-	maps.Copy(t.of, counts.of)
+	maps.Copy(t.byEntry, counts.byEntry)
 	for field, n := range counts.all {
 		t.all[field] = max(t.all[field], n)
 	}
@@ -60,7 +60,7 @@ func (t *termCounts) addEntries(counts *termCounts) {
 
 // newTermCounts returns counts without an entry.
 func newTermCounts() *termCounts {
-	return &termCounts{of: map[entry]uint64{}, all: map[string]uint64{}}
+	return &termCounts{byEntry: map[entry]uint64{}, all: map[string]uint64{}}
 }
 
 // keptCounts are the termCounts of one state of an index, of the terms that questions asked for.
@@ -116,7 +116,7 @@ func (k *keptCounts) countsBefore(entries []entry) *termCounts {
 	}
 	counts, missing := before.split(entries)
 	for _, e := range missing {
-		counts.of[e] = 0
+		counts.byEntry[e] = 0
 	}
 	if len(counts.all) == 0 {
 		return nil
@@ -157,8 +157,8 @@ func (k *keptCounts) split(entries []entry) (out *termCounts, missing []entry) {
 	out = newTermCounts()
 	seen := map[entry]bool{}
 	for _, e := range entries {
-		if n, ok := k.of[e]; ok {
-			out.of[e] = n
+		if n, ok := k.byEntry[e]; ok {
+			out.byEntry[e] = n
 			out.all[e.field] = k.all[e.field]
 		} else if !seen[e] {
 			missing = append(missing, e)
@@ -172,10 +172,10 @@ func (k *keptCounts) split(entries []entry) (out *termCounts, missing []entry) {
 func (k *keptCounts) keep(counts *termCounts) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.of)+len(counts.of) > mostKeptCounts {
-		clear(k.of)
+	if len(k.byEntry)+len(counts.byEntry) > mostKeptCounts {
+		clear(k.byEntry)
 	}
-	maps.Copy(k.of, counts.of)
+	maps.Copy(k.byEntry, counts.byEntry)
 	maps.Copy(k.all, counts.all)
 	k.inexact = counts.inexact
 }
@@ -223,7 +223,7 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, e
 	byField := map[string][]string{}
 	has := schema.Properties(store.current())
 	for _, e := range entries {
-		counts.of[e] = 0
+		counts.byEntry[e] = 0
 		counts.all[e.field] = 0
 		if has[e.field] == nil { // such as phrases, which not every index has
 			continue
@@ -240,14 +240,14 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, e
 	asking, cancel := context.WithCancel(turn.WithoutTurn(ctx))
 	defer cancel()
 	type outcome struct {
-		of  shardStatistics
-		err error
+		statistics shardStatistics
+		err        error
 	}
 	outcomes := make(chan outcome, store.shards)
 	for shard := range store.shards {
 		go func() {
 			var o outcome
-			o.of, o.err = c.shardCounts(asking, shard, body)
+			o.statistics, o.err = c.shardCounts(asking, shard, body)
 			outcomes <- o
 		}()
 	}
@@ -276,7 +276,7 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, e
 				continue
 			}
 			answered++
-			counts.takeShard(o.of)
+			counts.takeShard(o.statistics)
 		}
 		if answered > 0 {
 			return nil
@@ -323,15 +323,15 @@ type shardStatistics map[string]struct {
 }
 
 // takeShard adds the statistics of one shard to the counts. Fields that t has no count of are left out.
-func (t *termCounts) takeShard(of shardStatistics) {
-	for field, v := range of {
+func (t *termCounts) takeShard(statistics shardStatistics) {
+	for field, v := range statistics {
 		if _, asked := t.all[field]; !asked {
 			continue
 		}
 		t.all[field] += uint64(max(0, v.Statistics.Documents))
 		for text, n := range v.Terms {
 			if e := (entry{field, text}); n.Documents > 0 {
-				t.of[e] += n.Documents
+				t.byEntry[e] += n.Documents
 			}
 		}
 	}

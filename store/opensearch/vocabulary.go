@@ -130,8 +130,8 @@ func (v vocabulary) NeighbourShares(ctx context.Context, placed []storage.WordIn
 		alone, together := entry{schema.FieldWords, neighbour}, entry{schema.FieldPairs, pair}
 		looked = append(looked, alone, together)
 		shares = append(shares, func(counts *termCounts) {
-			if all := counts.of[alone]; all > 0 {
-				*into = min(1, float64(counts.of[together])/float64(all))
+			if all := counts.byEntry[alone]; all > 0 {
+				*into = min(1, float64(counts.byEntry[together])/float64(all))
 			}
 		})
 	}
@@ -158,5 +158,5 @@ func (v vocabulary) NeighbourShares(ctx context.Context, placed []storage.WordIn
 	for _, take := range shares {
 		take(counts)
 	}
-	return out, v.lacks()
+	return out, v.partialCountsError()
 }

@@ -16,8 +16,8 @@ const mostClauses = 900
 // termCount returns how many terms the queries of a question have together.
 func (q *wordQuery) termCount() int {
 	n := 0
-	for _, of := range q.queries() {
-		n += termsIn(of)
+	for _, query := range q.queries() {
+		n += termsIn(query)
 	}
 	return n
 }
@@ -28,40 +28,40 @@ func (q *wordQuery) termCount() int {
 func (q *wordQuery) splitQueries() [][]any {
 	all := q.queries()
 	n := 0
-	for _, of := range all {
-		n += termsIn(of)
+	for _, query := range all {
+		n += termsIn(query)
 	}
 	if n <= mostClauses {
 		return [][]any{all}
 	}
-	if slices.ContainsFunc(all, func(of any) bool { return termsIn(of) > mostClauses }) {
+	if slices.ContainsFunc(all, func(query any) bool { return termsIn(query) > mostClauses }) {
 		plain := *q // forms that so many words have in common are no search of one request
 		plain.variants = nil
 		all = plain.queries()
 	}
 	if q.counted {
-		all = slices.DeleteFunc(all, func(of any) bool { return q.greatestScore(of) == 0 })
+		all = slices.DeleteFunc(all, func(query any) bool { return q.greatestScore(query) == 0 })
 		slices.SortStableFunc(all, func(a, b any) int { return cmp.Compare(q.greatestScore(b), q.greatestScore(a)) })
 	}
 	var out [][]any
 	room := 0
-	for _, of := range all {
-		n := termsIn(of)
+	for _, query := range all {
+		n := termsIn(query)
 		if room < n {
 			out = append(out, nil)
 			room = mostClauses
 		}
 		room -= n
-		out[len(out)-1] = append(out[len(out)-1], of)
+		out[len(out)-1] = append(out[len(out)-1], query)
 	}
 	return out
 }
 
 // innerQueries returns the queries that a dis_max or bool query consists of; nil for a query of one term.
 func innerQueries(query any) []any {
-	of, _ := query.(object)
+	clause, _ := query.(object)
 	for kind, list := range map[string]string{"dis_max": "queries", "bool": "should"} {
-		if body, ok := of[kind].(object); ok {
+		if body, ok := clause[kind].(object); ok {
 			queries, _ := body[list].([]any)
 			return queries
 		}
@@ -72,20 +72,20 @@ func innerQueries(query any) []any {
 // termsIn returns how many terms a query has.
 func termsIn(query any) int {
 	n := 0
-	for _, of := range innerQueries(query) {
-		n += termsIn(of)
+	for _, inner := range innerQueries(query) {
+		n += termsIn(inner)
 	}
 	return max(n, 1)
 }
 
 // greatestScore returns an upper bound of what a query adds to the score of any passage; 0 if no passage has its terms.
 func (q *wordQuery) greatestScore(query any) float64 {
-	of, _ := query.(object)
-	term, ok := of["term"].(object)
+	clause, _ := query.(object)
+	term, ok := clause["term"].(object)
 	if !ok {
 		sum := 0.0
-		for _, of := range innerQueries(query) {
-			sum += q.greatestScore(of)
+		for _, inner := range innerQueries(query) {
+			sum += q.greatestScore(inner)
 		}
 		return sum
 	}
@@ -119,8 +119,8 @@ func (w words) searchInParts(ctx context.Context, parts [][]any, k int) ([]rank.
 	}
 	for n := min(max(2*k, 200), mostHits); ; n = min(4*n, mostHits) {
 		var searches []object
-		for _, of := range parts {
-			searches = append(searches, w.hitsSearch(w.addFilter(sumOf(of)), n, nil))
+		for _, part := range parts {
+			searches = append(searches, w.hitsSearch(w.addFilter(sumOf(part)), n, nil))
 		}
 		answers, err := w.searchTogether(ctx, searches)
 		if err != nil {
@@ -153,7 +153,7 @@ func (w words) searchInParts(ctx context.Context, parts [][]any, k int) ([]rank.
 		})
 		hits = hits[:min(k, len(hits))]
 		if !full || n == mostHits || len(hits) == k && float64(hits[k-1].Score) > threshold {
-			return hits, partial(answers)
+			return hits, partialAnswerError(answers)
 		}
 	}
 }

@@ -63,10 +63,10 @@ func (q *wordQuery) takeCounts(counts *termCounts) {
 	q.all = counts.all[q.field]
 	for _, text := range q.entries {
 		field, value := fieldOfEntry(text)
-		q.df[text] = counts.of[entry{field, value}]
+		q.df[text] = counts.byEntry[entry{field, value}]
 	}
 	for _, t := range q.terms {
-		q.df[t.text] = counts.of[entry{q.field, t.text}]
+		q.df[t.text] = counts.byEntry[entry{q.field, t.text}]
 	}
 	q.counted = true
 }
@@ -150,18 +150,18 @@ func (q *wordQuery) queries() []any {
 		if len(forms) == 0 {
 			continue
 		}
-		var of []int
+		var indexes []int
 		for _, text := range v.Of {
-			of = append(of, slices.IndexFunc(q.terms, func(t term) bool { return t.text == text }))
+			indexes = append(indexes, slices.IndexFunc(q.terms, func(t term) bool { return t.text == text }))
 		}
-		switch len(of) {
+		switch len(indexes) {
 		case 0:
 			out = append(out, bestOf(forms))
 		case 1:
-			parts[of[0]] = append(parts[of[0]], forms...)
+			parts[indexes[0]] = append(parts[indexes[0]], forms...)
 		default:
-			into := group[of[0]]
-			for _, at := range of {
+			into := group[indexes[0]]
+			for _, at := range indexes {
 				if from := group[at]; from != into {
 					joined[into] = append(joined[into], joined[from]...)
 					joined[from] = nil

@@ -193,10 +193,10 @@ func (a *attempt) checkChange() bool {
 }
 
 // apply makes changes of different passages and sets their results; a change whose condition is not met gets its
-// error in its result. A passage that another writer changes in between is read again. If still is not nil, it is
+// error in its result. A passage that another writer changes in between is read again. If check is not nil, it is
 // called after the passages were read each time, before anything is changed; its error ends apply. After an error it
 // is unknown which changes were made. left is reused for what is left to do.
-func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.Context) error) error {
+func (w *Writer) apply(ctx context.Context, left []*attempt, check func(context.Context) error) error {
 	waited := &waitedTime{}
 	for len(left) > 0 {
 		ids := make([]string, len(left))
@@ -210,8 +210,8 @@ func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.
 		}); err != nil {
 			return err
 		}
-		if still != nil {
-			if err := w.wait(ctx, waited, func(time.Duration) error { return still(ctx) }); err != nil {
+		if check != nil {
+			if err := w.wait(ctx, waited, func(time.Duration) error { return check(ctx) }); err != nil {
 				return err
 			}
 		}
@@ -313,13 +313,13 @@ func (w *Writer) asSilentError(ctx context.Context, err error) error {
 // waited.
 func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waitedTime) error {
 	var passages []corpus.Passage
-	var of []*attempt
+	var batch []*attempt
 	for _, a := range all {
 		if a.change.Put != nil && a.body == nil {
-			passages, of = append(passages, *a.change.Put), append(of, a)
+			passages, batch = append(passages, *a.change.Put), append(batch, a)
 		}
 	}
-	if len(of) == 0 {
+	if len(batch) == 0 {
 		return nil
 	}
 	var m *schema.Manifest
@@ -336,12 +336,12 @@ func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waitedTime)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	operations := make([]operation, len(of))
+	operations := make([]operation, len(batch))
 	if err := w.store.encodeOperations(ctx, m, passages, operations,
 		store.BuildOptions{Experts: encoders, Shared: w.shared}); err != nil {
 		return err
 	}
-	for i, a := range of {
+	for i, a := range batch {
 		a.body = operations[i].body
 	}
 	return nil

@@ -70,9 +70,9 @@ func (h holder) isKilled() bool {
 
 // HeldError is the error of a process that wants a lease, or had it, while another process has it.
 type HeldError struct {
-	of    string
-	by    holder
-	after time.Duration // without a sign of life it is free
+	subject string
+	by      holder
+	after   time.Duration // without a sign of life it is free
 	// Lost: it had the lease, gave no sign of life for a while, and another one took it.
 	Lost bool
 }
@@ -88,14 +88,14 @@ func (e *HeldError) Error() string {
 	if e.Lost {
 		return fmt.Sprintf(
 			"%s was taken over by %s, since this process gave no sign of life for %v: start again when that has ended",
-			e.of,
+			e.subject,
 			who,
 			e.after,
 		)
 	}
 	return fmt.Sprintf(
 		"%s is being changed by %s: wait until that has ended, or end it. If it was killed, start again %v after its last sign of life",
-		e.of,
+		e.subject,
 		who,
 		e.after,
 	)
@@ -138,7 +138,7 @@ func (l Lease) takeLease(ctx context.Context, doing string, patience time.Durati
 			}
 			continue // another one was faster
 		case version != watched && watched != "" && time.Since(begun) > patience:
-			return nil, &HeldError{of: l.Of, by: by, after: Gone(l.Beat)}
+			return nil, &HeldError{subject: l.Of, by: by, after: Gone(l.Beat)}
 		case version != watched:
 			watched = version
 			since = time.Now()
@@ -187,7 +187,7 @@ func (h *heldLease) renewHold(ctx context.Context) error {
 			return err
 		}
 		if by.Token != h.us.Token {
-			return &HeldError{of: h.Of, by: by, after: Gone(h.Beat), Lost: true}
+			return &HeldError{subject: h.Of, by: by, after: Gone(h.Beat), Lost: true}
 		}
 		h.version = version // of a sign of life that nobody answered
 	}

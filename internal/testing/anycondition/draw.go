@@ -116,7 +116,7 @@ func drawCondition(rng *rand.Rand, depth int) (c conditions.Condition) {
 	}
 	fields := []string{"price", "colour", "day", "at", "sold", "cell", "any", "author.name", "born", "nobody's"}
 	c.Field = fields[rng.IntN(len(fields))]
-	of := func() *conditions.Value {
+	drawOperand := func() *conditions.Value {
 		v := drawValue(rng, c.Field)
 		return &v
 	}
@@ -126,26 +126,26 @@ func drawCondition(rng *rand.Rand, depth int) (c conditions.Condition) {
 		c.Exists = &yes
 	case 1:
 		for range 1 + rng.IntN(3) {
-			c.In = append(c.In, *of())
+			c.In = append(c.In, *drawOperand())
 		}
 	case 2:
-		c.Eq = of()
+		c.Eq = drawOperand()
 	default:
-		drawBounds(rng, &c, of)
+		drawBounds(rng, &c, drawOperand)
 	}
 	return c
 }
 
-// drawBounds sets one or two bounds of c to values that of returns; two bounds are of one kind. If the first value is a
-// boolean, which has no order, it sets c.Eq instead.
-func drawBounds(rng *rand.Rand, c *conditions.Condition, of func() *conditions.Value) {
-	low := of()
-	high := of()
+// drawBounds sets one or two bounds of c to values that drawOperand returns; two bounds are of one kind. If the first
+// value is a boolean, which has no order, it sets c.Eq instead.
+func drawBounds(rng *rand.Rand, c *conditions.Condition, drawOperand func() *conditions.Value) {
+	low := drawOperand()
+	high := drawOperand()
 	for range 20 {
 		if kindOf(*low) == kindOf(*high) {
 			break
 		}
-		high = of()
+		high = drawOperand()
 	}
 	if kindOf(*low) == "bool" {
 		c.Eq = low

@@ -40,15 +40,15 @@ func Guarded(tb testing.TB, c *Cluster) (address, certificate string) {
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
-		said := r.Header.Get("Authorization")
-		may := password == Password && user == Writer || said == "ApiKey "+WritingKey
-		reads := password == Password && user == Reader || said == "ApiKey "+ReadingKey
+		credentials := r.Header.Get("Authorization")
+		may := password == Password && user == Writer || credentials == "ApiKey "+WritingKey
+		reads := password == Password && user == Reader || credentials == "ApiKey "+ReadingKey
 		writes := r.Method != http.MethodGet && !reading.MatchString(r.URL.Path)
 		switch {
 		case !may && !reads:
-			http.Error(w, "nobody knows "+said+" "+password, http.StatusUnauthorized)
+			http.Error(w, "nobody knows "+credentials+" "+password, http.StatusUnauthorized)
 		case !may && writes:
-			http.Error(w, said+" "+password+" may only read", http.StatusForbidden)
+			http.Error(w, credentials+" "+password+" may only read", http.StatusForbidden)
 		default:
 			proxy.ServeHTTP(w, r)
 		}

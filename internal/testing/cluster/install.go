@@ -107,9 +107,9 @@ func fillFolder(ctx context.Context, folder string) error {
 	if err := os.CopyFS(filepath.Join(folder, "pinned"), pinned); err != nil {
 		return err
 	}
-	of := func(name string) string { return filepath.Join(folder, "pinned", name) }
+	pinnedPath := func(name string) string { return filepath.Join(folder, "pinned", name) }
 	jars := filepath.Join(folder, "jars")
-	if err := run(ctx, "mvn", "-q", "-B", "-f", of("pom.xml"), "dependency:copy-dependencies",
+	if err := run(ctx, "mvn", "-q", "-B", "-f", pinnedPath("pom.xml"), "dependency:copy-dependencies",
 		"-DoutputDirectory="+jars); err != nil {
 		return err
 	}
@@ -120,14 +120,14 @@ func fillFolder(ctx context.Context, folder string) error {
 		return err
 	}
 	if err := run(ctx, "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore",
-		"--require-hashes", "--no-deps", "--only-binary=:all:", "--target", filepath.Join(folder, "python"), "-r", of("requirements.lock")); err != nil {
+		"--require-hashes", "--no-deps", "--only-binary=:all:", "--target", filepath.Join(folder, "python"), "-r", pinnedPath("requirements.lock")); err != nil {
 		return err
 	}
 	i := installation(folder)
 	// The runtime has no compiler, and an older one on this machine could not read OpenSearch's classes.
 	classes := filepath.Join(folder, "classes")
 	if err := run(ctx, i.java(), "-cp", filepath.Join(jars, "*"), "org.eclipse.jdt.internal.compiler.batch.Main",
-		"-21", "-nowarn", "-cp", i.classpath(), "-d", classes, of("java")); err != nil {
+		"-21", "-nowarn", "-cp", i.classpath(), "-d", classes, pinnedPath("java")); err != nil {
 		return err
 	}
 	if err := makeJar(filepath.Join(jars, "node.jar"), classes); err != nil {

@@ -142,13 +142,13 @@ func writerModelFile(tb testing.TB) string {
 		if err := run(ctx, folder, nil, python, pipInstall("--target", folder, "-r", path)...); err != nil {
 			return err
 		}
-		return hasSum(filepath.Join(folder, writerModel), writerModelSum)
+		return checkSum(filepath.Join(folder, writerModel), writerModelSum)
 	})
 	return filepath.Join(folder, writerModel)
 }
 
-// hasSum returns an error unless the file at path has the SHA-256 want, in hexadecimal.
-func hasSum(path, want string) (err error) {
+// checkSum returns an error unless the file at path has the SHA-256 want, in hexadecimal.
+func checkSum(path, want string) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return err

@@ -51,9 +51,10 @@ type Cost struct {
 	EncodersQPS float64 `json:"encoders_qps"`
 }
 
-// able returns the experts of which some are asked, and those that are always asked. With Familiar, these are the
-// ones that know how familiar they are with a question, and the others; without it, those with an ensemble, and none.
-func (o *Workload) able(l *assembly.Assembly) (able, always []*experts.Expert) {
+// ableExperts returns the experts of which some are asked, and those that are always asked. With Familiar, these are
+// the ones that know how familiar they are with a question, and the others; without it, those with an ensemble, and
+// none.
+func (o *Workload) ableExperts(l *assembly.Assembly) (able, always []*experts.Expert) {
 	for _, e := range l.Experts.Dense() {
 		vectors := e.Bundle.Manifest.Vectors
 		switch {
@@ -82,7 +83,7 @@ func (o *Workload) Measure(
 	texts []string,
 	progress func(done, total int),
 ) (costs []Cost, err error) {
-	able, always := o.able(l)
+	able, always := o.ableExperts(l)
 	counts := o.Counts
 	if counts == nil {
 		counts = []int{len(able)}

@@ -101,8 +101,8 @@ func run(out io.Writer, pattern, asked string) error {
 	fmt.Fprintln(out, "| least share | by the passage that says it | by another about it | right of both |")
 	fmt.Fprintln(out, "| ---: | ---: | ---: | ---: |")
 	for least := .3; least < .95; least += .1 {
-		of, not := supportedShare(right, least), supportedShare(wrong, least)
-		fmt.Fprintf(out, "| %.1f | %.1f | %.1f | %.1f |\n", least, 100*of, 100*not, 50*(1+of-not))
+		count, not := supportedShare(right, least), supportedShare(wrong, least)
+		fmt.Fprintf(out, "| %.1f | %.1f | %.1f | %.1f |\n", least, 100*count, 100*not, 50*(1+count-not))
 	}
 	return nil
 }

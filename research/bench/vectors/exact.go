@@ -30,7 +30,7 @@ func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes 
 	// The vectors lie one after the other, so the first leads to all.
 	memory := unsafe.Slice((*uint64)(unsafe.Pointer(&x.Vector(0)[0])), size/8)
 	sum := uint64(0)
-	best := func(of *float64, n float64, start time.Time) { *of = max(*of, n/time.Since(start).Seconds()) }
+	best := func(best *float64, n float64, start time.Time) { *best = max(*best, n/time.Since(start).Seconds()) }
 	for range passes {
 		for _, q := range queries {
 			start := time.Now()

@@ -30,7 +30,7 @@ type backend struct {
 }
 
 // of returns a backend that only reads the collection c, whose folder is dir. The backend's Close closes c.
-func of(c *folder.Collection, dir string) *backend { return &backend{dir: dir, collection: c} }
+func newReadOnly(c *folder.Collection, dir string) *backend { return &backend{dir: dir, collection: c} }
 
 // opened returns the collection that is searched. Write replaces it once, before the first search.
 func (b *backend) opened() *folder.Collection {

@@ -112,7 +112,7 @@ func (l location) Open(_ context.Context, o store.OpenOptions) (store.Backend, e
 	if err != nil {
 		return nil, fmt.Errorf("opening the collection %s: %w", l.dir, err)
 	}
-	b := of(c, l.dir)
+	b := newReadOnly(c, l.dir)
 	if o.Floors != nil {
 		g := c.Acquire()
 		defer g.Release()

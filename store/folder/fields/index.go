@@ -17,14 +17,14 @@ type Index struct {
 	*disk.ChecksummedFile
 }
 
-const what = "index of fields"
+const fileKind = "index of fields"
 
 // Open maps the file of an index. It reads the header and the checksums; the rest is checked when it is first read, so
 // every other method may return an error of damage. Close unmaps the file.
 func Open(d disk.Disk, path string) (*Index, error) {
 	x := &Index{}
 	var err error
-	x.ChecksummedFile, err = disk.OpenChecked(d, what, path, headerBytes, chunkBits, x.decode)
+	x.ChecksummedFile, err = disk.OpenChecked(d, fileKind, path, headerBytes, chunkBits, x.decode)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func Open(d disk.Disk, path string) (*Index, error) {
 func newIndex(path string, data []byte) (*Index, error) {
 	x := &Index{}
 	var err error
-	x.ChecksummedFile, err = disk.NewChecked(what, path, data, headerBytes, chunkBits, x.decode)
+	x.ChecksummedFile, err = disk.NewChecked(fileKind, path, data, headerBytes, chunkBits, x.decode)
 	if err != nil {
 		return nil, err
 	}

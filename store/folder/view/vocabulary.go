@@ -50,7 +50,7 @@ func (v vocabulary) NeighbourShares(_ context.Context, placed []storage.WordInCo
 	out := make([]storage.Neighbours, len(placed))
 	for i, p := range placed {
 		var err error
-		out[i].Before, out[i].After, err = v.generation.Beside(p.Before, p.Word, p.After)
+		out[i].Before, out[i].After, err = v.generation.AdjacentShares(p.Before, p.Word, p.After)
 		if err != nil {
 			return nil, err
 		}

@@ -46,9 +46,9 @@ func (c *Cluster) At(name string) (store.Location, error) {
 	if err := c.CheckName(name); err != nil {
 		return nil, err
 	}
-	of := c.cluster
-	of.Index = c.Index(name)
-	return &location{address: c.address + name, cluster: of, shape: c.shape, client: c.client}, nil
+	address := c.cluster
+	address.Index = c.Index(name)
+	return &location{address: c.address + name, cluster: address, shape: c.shape, client: c.client}, nil
 }
 
 // Create makes a collection without passages, with the text of its settings. It returns opensearch.ErrExists if there
@@ -58,18 +58,18 @@ func (c *Cluster) Create(ctx context.Context, name, settings string, o store.Bui
 }
 
 // Conditions asks the cluster for its condition, and for those of its collections, by their names: each as
-// Backend.Watch reports that of an open one. If the cluster does not answer, whole has Failed, and of is nil.
-func (c *Cluster) Conditions(ctx context.Context) (whole store.Condition, of map[string]store.Condition) {
+// Backend.Watch reports that of an open one. If the cluster does not answer, whole has Failed, and byName is nil.
+func (c *Cluster) Conditions(ctx context.Context) (whole store.Condition, byName map[string]store.Condition) {
 	all, limits, everywhere, err := c.Look(ctx)
 	whole = conditionIn(opensearch.Health{Status: "green", Limits: limits, Blocked: everywhere}, nil)
 	if err != nil {
 		return store.Condition{Of: conditionOf, Failed: err.Error()}, nil
 	}
-	of = map[string]store.Condition{}
+	byName = map[string]store.Condition{}
 	for name, h := range all {
-		of[name] = conditionIn(h, nil)
+		byName[name] = conditionIn(h, nil)
 	}
-	return whole, of
+	return whole, byName
 }
 
 // Find returns the entry of one collection; nil if there is none. The error is a *store.UnavailableError if the cluster

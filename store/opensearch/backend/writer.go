@@ -71,16 +71,16 @@ func (t selectedPassages) Total() int64 {
 // Experts returns a *store.ElsewhereError always: experts are added and removed by `conclave index`, after which the
 // servers have to be started again.
 func (w *writer) Experts() (store.ServedExperts, error) {
-	return nil, elsewhere("every server of this index needs the bundles of its experts: add and remove experts with conclave index, and start the servers again")
+	return nil, elsewhereError("every server of this index needs the bundles of its experts: add and remove experts with conclave index, and start the servers again")
 }
 
 // Snapshots returns a *store.ElsewhereError always: make snapshots with the cluster's own means.
 func (w *writer) Snapshots() (store.Snapshots, error) {
-	return nil, elsewhere("make snapshots with the cluster's own means")
+	return nil, elsewhereError("make snapshots with the cluster's own means")
 }
 
-// elsewhere returns a *store.ElsewhereError, which says that an operation is not done by the server of a cluster. how
-// is a sentence for users on how to do it instead.
-func elsewhere(how string) error {
+// elsewhereError returns a *store.ElsewhereError, which says that an operation is not done by the server of a cluster.
+// how is a sentence for users on how to do it instead.
+func elsewhereError(how string) error {
 	return &store.ElsewhereError{Instead: "the passages are in a store: " + how}
 }

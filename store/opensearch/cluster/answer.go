@@ -22,11 +22,11 @@ func CheckJSON(answer []byte) error {
 // CheckWhole returns an ErrAnswer if an answer in JSON says that copies failed (Coverage.CheckWhole), which the cluster
 // tells with status 200.
 func CheckWhole(answer []byte) error {
-	var of Coverage
-	if err := json.Unmarshal(answer, &of); err != nil {
+	var coverage Coverage
+	if err := json.Unmarshal(answer, &coverage); err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
-	return of.CheckWhole()
+	return coverage.CheckWhole()
 }
 
 // Coverage is the part of an answer that tells which shards took part.
@@ -53,11 +53,11 @@ func (t Coverage) CheckSearched() error {
 
 // CheckSearched returns an ErrAnswer if an answer in JSON is not of all shards (Coverage.CheckSearched).
 func CheckSearched(answer []byte) error {
-	var of Coverage
-	if err := json.Unmarshal(answer, &of); err != nil {
+	var coverage Coverage
+	if err := json.Unmarshal(answer, &coverage); err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
-	return of.CheckSearched()
+	return coverage.CheckSearched()
 }
 
 // CheckWhole returns an ErrAnswer if a shard failed, the time was over, or the answer does not say which shards took
@@ -97,9 +97,9 @@ func Reason(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &e) != nil || e.Reason == "" {
 		return string(raw[:min(len(raw), 300)])
 	}
-	said := []string{e.Type, e.Reason}
+	parts := []string{e.Type, e.Reason}
 	if e.Cause != nil && e.Cause.Reason != "" {
-		said = append(said, e.Cause.Reason)
+		parts = append(parts, e.Cause.Reason)
 	}
-	return strings.Join(said, ": ")
+	return strings.Join(parts, ": ")
 }

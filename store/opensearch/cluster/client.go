@@ -150,16 +150,16 @@ func IsStatus(err error, status int) bool {
 // next node if no connection to one can be made, since then nothing was sent. A status other than 2xx is a
 // *StatusError; after any other error it is unknown what the cluster did.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
-	what := operationOf(path)
-	if what == "msearch" || what == "mget" || what == "termvectors" || method == http.MethodGet {
+	operation := operationOf(path)
+	if operation == "msearch" || operation == "mget" || operation == "termvectors" || method == http.MethodGet {
 		err = turn.Elsewhere(ctx, func() (err error) {
-			answer, err = c.hedged(ctx, what, method, path, body)
+			answer, err = c.hedged(ctx, operation, method, path, body)
 			return err
 		})
 		return answer, err
 	}
 	for _, n := range c.order() {
-		answer, err = c.attended(ctx, n, what, method, path, body)
+		answer, err = c.attended(ctx, n, operation, method, path, body)
 		var dial *net.OpError
 		if !errors.As(err, &dial) || dial.Op != "dial" || ctx.Err() != nil {
 			break

@@ -32,7 +32,7 @@ type NodeError struct {
 func (e *UnreachableError) Error() string {
 	reasons := make([]string, len(e.Nodes))
 	for i, n := range e.Nodes {
-		reasons[i] = n.Node + ": " + why(n.Err)
+		reasons[i] = n.Node + ": " + connectionReason(n.Err)
 	}
 	return "no node of the cluster answers: " + strings.Join(reasons, "; ")
 }
@@ -45,11 +45,11 @@ func (e *UnreachableError) Unwrap() (out []error) {
 	return out
 }
 
-// why returns the text of a connection's error for messages: without the address, and with a hint if there was no
-// answer in time or the node may expect https.
-func why(err error) string {
-	if of, ok := err.(*url.Error); ok {
-		err = of.Err
+// connectionReason returns the text of a connection's error for messages: without the address, and with a hint if there
+// was no answer in time or the node may expect https.
+func connectionReason(err error) string {
+	if failed, ok := err.(*url.Error); ok {
+		err = failed.Err
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -102,13 +102,13 @@ func (c *Client) Connect(ctx context.Context) error {
 // untrusted returns the error of a certificate that is not trusted with the certificate's subject and issuer, and
 // which certificates are trusted; any other error as it is.
 func (c *Client) untrusted(err error) error {
-	var of *tls.CertificateVerificationError
-	if !errors.As(err, &of) || len(of.UnverifiedCertificates) == 0 {
+	var failed *tls.CertificateVerificationError
+	if !errors.As(err, &failed) || len(failed.UnverifiedCertificates) == 0 {
 		return err
 	}
-	its := of.UnverifiedCertificates[0]
+	its := failed.UnverifiedCertificates[0]
 	return fmt.Errorf(
-		"its certificate of %q, issued by %q, is not trusted by %s: %w", its.Subject, its.Issuer, c.trusts, of.Err,
+		"its certificate of %q, issued by %q, is not trusted by %s: %w", its.Subject, its.Issuer, c.trusts, failed.Err,
 	)
 }
 

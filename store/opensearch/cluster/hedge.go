@@ -112,13 +112,13 @@ func EndOfShard(shard int) string { return `"preference":"_shards:` + strconv.It
 // ofOneShard matches EndOfShard at the end of a line.
 var ofOneShard = regexp.MustCompile(`("preference":"_shards:[0-9]+)"}\n`)
 
-// prefer returns the path and body of a request of operation what with a preference for the copies of some nodes
+// prefer returns the path and body of a request of an operation with a preference for the copies of some nodes
 // (Client.preference); unchanged if preference is "" or the operation takes none. It does not change body.
-func prefer(what, path string, body []byte, preference string) (string, []byte) {
-	if preference == "" || what != "msearch" && what != "mget" && what != "termvectors" {
+func prefer(operation, path string, body []byte, preference string) (string, []byte) {
+	if preference == "" || operation != "msearch" && operation != "mget" && operation != "termvectors" {
 		return path, body
 	}
-	if what == "msearch" {
+	if operation == "msearch" {
 		body = ofOneShard.ReplaceAll(body, []byte("${1}|"+preference+"\"}\n"))
 		for _, kind := range []string{WholeIndex, EachShard} {
 			end := endOf(kind)
@@ -134,8 +134,8 @@ func prefer(what, path string, body []byte, preference string) (string, []byte) 
 	return path + separator + "preference=" + url.QueryEscape(preference), body
 }
 
-// elsewhere reports whether another node may answer a request that failed with err.
-func elsewhere(err error) bool {
+// canAskAnother reports whether another node may answer a request that failed with err.
+func canAskAnother(err error) bool {
 	var status *StatusError
 	return !errors.As(err, &status) || status.Status >= 500 || status.Status == http.StatusTooManyRequests
 }
@@ -152,7 +152,7 @@ func elsewhere(err error) bool {
 //  4. If a look comes after the time in which most answers come, another node is asked, too, as often as
 //     durations.spend allows.
 //  5. No node is asked twice for the same copies.
-func (c *Client) hedged(ctx context.Context, what, method, path string, body []byte) ([]byte, error) {
+func (c *Client) hedged(ctx context.Context, operation, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx) // of those who are overtaken
 	defer cancel()
 	type outcome struct {
@@ -168,7 +168,7 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 	asked := map[question]bool{}
 	pending := 0
 	d := &c.other
-	switch what {
+	switch operation {
 	case "msearch":
 		d = &c.searched
 	case "mget":
@@ -187,10 +187,10 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 			}
 			asked[q], last = true, q
 			pending++
-			path, body := prefer(what, path, body, preference)
+			path, body := prefer(operation, path, body, preference)
 			go func() {
 				start := time.Now()
-				answer, err := c.exchange(ctx, n, what, method, path, body)
+				answer, err := c.exchange(ctx, n, operation, method, path, body)
 				if err == nil {
 					d.add(time.Since(start))
 				}
@@ -209,7 +209,7 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 		select {
 		case o := <-outcomes:
 			pending--
-			if o.err == nil || ctx.Err() != nil || !elsewhere(o.err) {
+			if o.err == nil || ctx.Err() != nil || !canAskAnother(o.err) {
 				return o.answer, o.err
 			}
 			if !send() && pending == 0 {
@@ -242,7 +242,7 @@ func (n *node) rank() int {
 // exchange sends a request to one node and returns the answer. If the node does not answer, it marks it as away,
 // unless ctx has ended. It reports the request to the observer, if there is one. A status other than 2xx is a
 // *StatusError.
-func (c *Client) exchange(ctx context.Context, n *node, what, method, path string, body []byte) ([]byte, error) {
+func (c *Client) exchange(ctx context.Context, n *node, operation, method, path string, body []byte) ([]byte, error) {
 	start := time.Now()
 	answer, err := c.ask(ctx, n, method, path, body)
 	var status *StatusError
@@ -257,11 +257,11 @@ func (c *Client) exchange(ctx context.Context, n *node, what, method, path strin
 	default:
 		outcome = "error"
 		if !errors.As(err, &status) {
-			n.leave()
+			n.markAway()
 		}
 	}
 	if c.observe != nil {
-		c.observe(Exchange{Node: n.url.Host, Operation: what, Outcome: outcome, Took: time.Since(start)})
+		c.observe(Exchange{Node: n.url.Host, Operation: operation, Outcome: outcome, Took: time.Since(start)})
 	}
 	return answer, err
 }

@@ -34,8 +34,8 @@ const (
 	awayFor = time.Second
 )
 
-// leave notes that a node does not answer: it is away until a look finds it, awayFor at least.
-func (n *node) leave() {
+// markAway notes that a node does not answer: it is away until a look finds it, awayFor at least.
+func (n *node) markAway() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
@@ -65,7 +65,7 @@ const hangsAfter = 3
 
 // attended sends a request that changes something to one node, and gives it up with errHangs if the node misses
 // hangsAfter looks in a row: then it is unknown what was done. A status other than 2xx is a *StatusError.
-func (c *Client) attended(ctx context.Context, n *node, what, method, path string, body []byte) ([]byte, error) {
+func (c *Client) attended(ctx context.Context, n *node, operation, method, path string, body []byte) ([]byte, error) {
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	go func() {
@@ -79,7 +79,7 @@ func (c *Client) attended(ctx context.Context, n *node, what, method, path strin
 		}
 		giveUp(errHangs)
 	}()
-	answer, err := c.exchange(waiting, n, what, method, path, body)
+	answer, err := c.exchange(waiting, n, operation, method, path, body)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(waiting), errHangs) {
 		return nil, fmt.Errorf("%s: %w", n.url.Host, errHangs)
 	}
@@ -118,7 +118,7 @@ func (c *Client) order() []*node {
 func (c *Client) look(while context.Context, n *node, left func()) bool {
 	ctx, cancel := context.WithTimeout(while, awayFor)
 	defer cancel()
-	late := time.AfterFunc(c.looks.soon(), func() { n.leave(); left() })
+	late := time.AfterFunc(c.looks.soon(), func() { n.markAway(); left() })
 	start := time.Now()
 	answer, err := c.ask(ctx, n, http.MethodGet, "/_nodes/_local?filter_path=nodes.*.name", nil)
 	late.Stop()
@@ -127,18 +127,18 @@ func (c *Client) look(while context.Context, n *node, left func()) bool {
 		return true // nobody waits for it
 	}
 	if err != nil && !(errors.As(err, &status) && status.Status < 500) { // one may forbid the question
-		n.leave()
+		n.markAway()
 		return false
 	}
 	c.looks.add(time.Since(start))
-	var said struct {
+	var found struct {
 		Nodes map[string]any `json:"nodes"`
 	}
-	_ = json.Unmarshal(answer, &said)
+	_ = json.Unmarshal(answer, &found)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.away = false
-	for id := range said.Nodes {
+	for id := range found.Nodes {
 		n.id = id
 	}
 	return true
@@ -153,15 +153,15 @@ func (c *Client) reach(n *node) {
 	defer cancel()
 	path := fmt.Sprintf("/_nodes/_all/ingest?timeout=%dms&filter_path=_nodes", c.looks.soon().Milliseconds())
 	answer, err := c.ask(ctx, n, http.MethodGet, path, nil)
-	var said struct {
+	var found struct {
 		Nodes struct{ Total, Successful int } `json:"_nodes"`
 	}
-	if err != nil || json.Unmarshal(answer, &said) != nil {
+	if err != nil || json.Unmarshal(answer, &found) != nil {
 		return // look says whether it answers
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.apart = 2*said.Nodes.Successful < said.Nodes.Total
+	n.apart = 2*found.Nodes.Successful < found.Nodes.Total
 	if n.apart {
 		n.left = time.Now()
 		n.retry = n.left.Add(awayFor)

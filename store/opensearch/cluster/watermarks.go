@@ -43,17 +43,17 @@ var watermarks = []struct{ name, then string }{
 func (c *Client) Limits(ctx context.Context) (blocked string, limits []string) {
 	ctx, cancel := context.WithTimeout(ctx, diskPatience)
 	defer cancel()
-	var said struct {
+	var settings struct {
 		Defaults   clusterSettings `json:"defaults"`
 		Persistent clusterSettings `json:"persistent"`
 		Transient  clusterSettings `json:"transient"`
 	}
 	answer, err := c.Do(ctx, http.MethodGet, "/_cluster/settings?include_defaults=true&local=true&filter_path="+
 		"*.cluster.blocks,*.cluster.routing.allocation.disk", nil)
-	if err != nil || json.Unmarshal(answer, &said) != nil {
+	if err != nil || json.Unmarshal(answer, &settings) != nil {
 		return "", nil
 	}
-	all := []clusterSettings{said.Defaults, said.Persistent, said.Transient} // the last counts
+	all := []clusterSettings{settings.Defaults, settings.Persistent, settings.Transient} // the last counts
 	set := blocksOf(all)
 	blocked = set.inCluster()
 	if blocked != "" {
@@ -90,7 +90,7 @@ func blocksOf(all []clusterSettings) Blocks {
 // fullDisks returns a sentence for each node that keeps shards on a disk above a watermark: how full it is, and what
 // follows. marks are the watermarks by their names. It returns nil if the cluster does not answer.
 func (c *Client) fullDisks(ctx context.Context, marks map[string]string) (out []string) {
-	var said struct {
+	var disks struct {
 		Nodes map[string]struct {
 			Name  string   `json:"name"`
 			Roles []string `json:"roles"`
@@ -104,10 +104,10 @@ func (c *Client) fullDisks(ctx context.Context, marks map[string]string) (out []
 	}
 	answer, err := c.Do(ctx, http.MethodGet, "/_nodes/stats/fs?timeout=1s&filter_path="+
 		"nodes.*.name,nodes.*.roles,nodes.*.fs.total", nil)
-	if err != nil || json.Unmarshal(answer, &said) != nil {
+	if err != nil || json.Unmarshal(answer, &disks) != nil {
 		return nil
 	}
-	for _, n := range said.Nodes {
+	for _, n := range disks.Nodes {
 		disk := n.FS.Total
 		if disk.All <= 0 || !slices.Contains(n.Roles, "data") {
 			continue

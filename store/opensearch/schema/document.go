@@ -250,8 +250,8 @@ func (s Source) Encoded(x Expert) (store.EncodedPassage, error) {
 		Begin, End uint32
 		Vector     []float32
 	}
-	if of, ok := s[x.WindowsField()]; ok {
-		if err := json.Unmarshal(of, &windows); err != nil {
+	if encoded, ok := s[x.WindowsField()]; ok {
+		if err := json.Unmarshal(encoded, &windows); err != nil {
 			return store.EncodedPassage{}, fmt.Errorf("field %s: %w", x.WindowsField(), err)
 		}
 	}

@@ -146,14 +146,14 @@ func (x Expert) WindowsField() string {
 // Sources returns the fields of a document that have the expert's vectors, names or patterns, for requests that read
 // them; nil if it uses those of another expert.
 func (x Expert) Sources() []string {
-	switch of := x.WindowsField(); {
+	switch field := x.WindowsField(); {
 	case x.Owner != "":
 		return nil
-	case of == "":
+	case field == "":
 		return []string{x.Field()}
 	default:
 		// Searches of the cluster give a number in the place of each vector of which not the full name matches.
-		return []string{x.Field(), of, of + ".*"}
+		return []string{x.Field(), field, field + ".*"}
 	}
 }
 

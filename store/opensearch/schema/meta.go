@@ -65,9 +65,9 @@ func ParseMeta(data []byte) (*Meta, error) {
 	if formats.Manifest == nil && formats.Plan == nil {
 		return nil, errors.New("it has no manifest")
 	}
-	for _, of := range []*struct{ Format int }{formats.Manifest, formats.Plan} {
-		if of != nil && of.Format != Format {
-			return nil, &FormatError{of.Format, Format}
+	for _, described := range []*struct{ Format int }{formats.Manifest, formats.Plan} {
+		if described != nil && described.Format != Format {
+			return nil, &FormatError{described.Format, Format}
 		}
 	}
 	var about Meta

@@ -290,10 +290,10 @@ func (m *Manifest) checkContents() error {
 			return fmt.Errorf("segment %s has %d experts, the collection %d", s.Name, len(s.Experts), len(keepers))
 		}
 		for _, x := range keepers {
-			switch of := s.Expert(x.Name); {
-			case of == nil:
+			switch expert := s.Expert(x.Name); {
+			case expert == nil:
 				return fmt.Errorf("segment %s has nothing of expert %q", s.Name, x.Name)
-			case x.Parts && of.Parts == nil:
+			case x.Parts && expert.Parts == nil:
 				return fmt.Errorf("segment %s has no parts of passages for expert %q, or has them for nothing", s.Name, x.Name)
 			}
 		}
@@ -329,9 +329,9 @@ func (r *Reads) Files() (out []*SegmentFile) {
 	if r == nil {
 		return nil
 	}
-	for _, of := range []*Marks{r.Cut, r.Unread, r.Unknown} {
-		if of != nil {
-			out = append(out, &of.SegmentFile)
+	for _, marks := range []*Marks{r.Cut, r.Unread, r.Unknown} {
+		if marks != nil {
+			out = append(out, &marks.SegmentFile)
 		}
 	}
 	return out

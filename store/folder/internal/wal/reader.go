@@ -26,8 +26,8 @@ func (e *LogDamageError) Error() string {
 }
 
 // damaged returns the *LogDamageError for an offset in the file.
-func (f *LogIdentity) damaged(at int, what string) error {
-	return &LogDamageError{File: f.Path, Byte: at, What: what}
+func (f *LogIdentity) damaged(at int, damage string) error {
+	return &LogDamageError{File: f.Path, Byte: at, What: damage}
 }
 
 // logReader reads the records of a file.
