@@ -36,11 +36,12 @@ type Bundle struct {
 	standsFor   *Bundle // see StandIn
 }
 
-// Path returns the path of a file of the bundle.
+// Path returns the path of the bundle's file with this name, whether or not it is there.
 func (b *Bundle) Path(file string) string { return filepath.Join(b.Dir, file) }
 
 // Load reads the bundle in dir and verifies every file against the manifest, which reads all of them: 90 MB for the
-// base encoder. The error names each file that is missing or changed.
+// base encoder. It fails as Peek does, and the error names each file that is missing or changed. Files that the
+// manifest does not list are ignored.
 func Load(dir string) (*Bundle, error) {
 	b, err := Peek(dir)
 	if err != nil {
@@ -53,7 +54,8 @@ func Load(dir string) (*Bundle, error) {
 }
 
 // Peek reads the manifest and the calibration of the bundle in dir, for listings. It neither reads nor verifies the
-// other files.
+// other files. It fails with fs.ErrNotExist where there is no manifest, if one of the two is damaged, and for a
+// calibration that was fitted for another encoder; a bundle without a calibration is fine.
 func Peek(dir string) (*Bundle, error) {
 	b := &Bundle{Dir: dir}
 	if _, err := b.readManifest(os.DirFS(dir)); err != nil {
@@ -62,8 +64,8 @@ func Peek(dir string) (*Bundle, error) {
 	return b, nil
 }
 
-// PeekIn works as Peek does for a bundle in files, which has no folder of its own: Dir of the result is "". sum is the
-// SHA-256 of its manifest and calibration.
+// PeekIn works as Peek does for a bundle in files, which has no folder of its own: Dir of the result is "". sum is
+// the SHA-256 that covers its manifest and calibration, in hexadecimal.
 func PeekIn(files fs.FS) (b *Bundle, sum string, err error) {
 	b = &Bundle{}
 	sum, err = b.readManifest(files)
@@ -73,8 +75,9 @@ func PeekIn(files fs.FS) (b *Bundle, sum string, err error) {
 	return b, sum, nil
 }
 
-// readManifest reads the manifest and, if there is one, the calibration, and returns the SHA-256 of both. It fails with
-// fs.ErrNotExist if there is no manifest.
+// readManifest reads the manifest and, if there is one, the calibration into b, and returns the SHA-256 that covers
+// both (sumOf). It fails with fs.ErrNotExist if there is no manifest, and if one of the two is larger than
+// MaxSmallBytes or invalid; b is then filled in part.
 func (b *Bundle) readManifest(files fs.FS) (sum string, err error) {
 	data, err := disk.ReadRegularIn(files, ManifestFile, MaxSmallBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +99,8 @@ func (b *Bundle) readManifest(files fs.FS) (sum string, err error) {
 	return sumOf(data, calibration), nil
 }
 
-// sumOf returns the SHA-256 of a manifest and a calibration, in hexadecimal. calibration is nil if there is none.
+// sumOf returns the SHA-256 of the SHA-256s of a manifest and a calibration, in hexadecimal. calibration is nil if
+// there is none.
 func sumOf(manifest, calibration []byte) string {
 	hash := sha256.New()
 	for _, data := range [][]byte{manifest, calibration} {
@@ -106,8 +110,9 @@ func sumOf(manifest, calibration []byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// VerifyFiles compares the files of a bundle with the SHA-256 sums in its manifest. The error names each file that is
-// missing or changed, as one in the folder place.
+// VerifyFiles compares the files of a bundle with the SHA-256 sums in its manifest. The error names each file that
+// is missing, changed or unreadable, in the order of their names, as one in the folder place; nil: all are as
+// listed. Files that m does not list are ignored.
 func VerifyFiles(files fs.FS, place string, m *Manifest) error {
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
@@ -130,7 +135,8 @@ func VerifyFiles(files fs.FS, place string, m *Manifest) error {
 	return errors.Join(all...)
 }
 
-// hashIn returns the SHA-256 of a file in files, in hexadecimal.
+// hashIn returns the SHA-256 of a file in files, in hexadecimal. It fails if there is no regular file with the
+// name.
 func hashIn(files fs.FS, name string) (string, error) {
 	f, err := disk.OpenRegularIn(files, name)
 	if err != nil {
@@ -144,12 +150,13 @@ func hashIn(files fs.FS, name string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// HashFile returns the SHA-256 of a file, in hexadecimal.
+// HashFile returns the SHA-256 of the regular file at path, in hexadecimal.
 func HashFile(path string) (string, error) {
 	return hashIn(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 }
 
-// WriteManifest replaces the manifest in the bundle's folder. It fails for an invalid manifest.
+// WriteManifest replaces the manifest in the bundle's folder by b.Manifest; a reader sees the old file or the new.
+// It fails, and writes nothing, for an invalid manifest.
 func (b *Bundle) WriteManifest() error {
 	data, err := b.Manifest.Encode()
 	if err != nil {
@@ -158,7 +165,8 @@ func (b *Bundle) WriteManifest() error {
 	return replaceFile(b.Path(ManifestFile), data)
 }
 
-// replaceFile replaces the content of a file, or makes it. A reader sees the old content or the new, never a part.
+// replaceFile replaces the content of a file, or makes it, with the mode 0644. A reader sees the old content or the
+// new, never a part; after an error the old one is there.
 func replaceFile(path string, data []byte) error {
 	return disk.ReplaceFile(disk.OS{}, path, func(file *disk.Replacement) error {
 		_, err := file.Write(data)

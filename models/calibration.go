@@ -32,8 +32,8 @@ type Calibration struct {
 	Encoder string `yaml:"encoder"`
 }
 
-// ParseCalibration returns the calibration in a calibration.yaml. It fails for a wrong seal, unknown keys and
-// impossible values.
+// ParseCalibration returns the calibration in a calibration.yaml. It fails for a wrong checksum on the last line,
+// unknown keys and impossible values. It does not compare Encoder with an encoder.
 func ParseCalibration(data []byte) (Calibration, error) {
 	var c Calibration
 	if err := verifySealed(data); err != nil {
@@ -47,7 +47,8 @@ func ParseCalibration(data []byte) (Calibration, error) {
 	return c, c.Validate()
 }
 
-// Validate returns an error for the first impossible value.
+// Validate returns an error that names the first key with an impossible value, as in calibration.yaml; nil if there
+// is none.
 func (c *Calibration) Validate() error {
 	share := func(v float64) bool { return v >= 0 && v <= 1 }
 	switch {
@@ -67,8 +68,9 @@ func (c *Calibration) Validate() error {
 	return nil
 }
 
-// WriteCalibration replaces the calibration in the bundle's folder by c, with Encoder set to the bundle's question
-// encoder. A reader sees the old file or the new. It fails for impossible values.
+// WriteCalibration replaces the calibration in the bundle's folder and b.Calibration by c, with Encoder set to the
+// fingerprint of the bundle's question side. A reader sees the old file or the new. It fails, and changes nothing,
+// for impossible values.
 func (b *Bundle) WriteCalibration(c Calibration) error {
 	c.Encoder = b.Fingerprint(Question)
 	if err := c.Validate(); err != nil {
@@ -85,7 +87,8 @@ func (b *Bundle) WriteCalibration(c Calibration) error {
 	return nil
 }
 
-// readCalibration returns the calibration in a file of the bundle. It fails if it was fitted for another encoder.
+// readCalibration returns the calibration in the bytes of a calibration.yaml; it does not set b.Calibration. It
+// fails as ParseCalibration does, and if the calibration was fitted for another question encoder than b's.
 func (b *Bundle) readCalibration(data []byte) (*Calibration, error) {
 	c, err := ParseCalibration(data)
 	if err != nil {

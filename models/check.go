@@ -9,10 +9,11 @@ import (
 	"example.org/conclave/models/convert/onnx"
 )
 
-// Check reads the files of the bundle and returns an error if they contradict its manifest: graphs must have the inputs
-// and outputs that it names, in the promised types and shapes, and representatives must fit the base that it names.
-// Load only verifies that the files are those that were written; Check is for bundles that others wrote. It reads whole
-// files into memory.
+// Check reads the files of the bundle and returns all errors where they contradict its manifest: graphs must hold
+// their weights and have the inputs and outputs that it names, in the promised types and shapes, and
+// representatives must fit the base that it names. A delta's changes are not read. Load only verifies that the
+// files are those that were written; Check is for bundles that others wrote. It reads whole files into memory, at
+// most MaxGraphBytes of each.
 func (b *Bundle) Check() error {
 	m := &b.Manifest
 	var all []error
@@ -41,7 +42,8 @@ func (b *Bundle) Check() error {
 	return errors.Join(all...)
 }
 
-// checkEncoders returns what is wrong with the graphs of a bundle that reads texts; nil elements are no errors.
+// checkEncoders returns what is wrong with the graphs of a reader, a reranker or an expert with vectors, an element
+// for each graph; nil elements are no errors. A graph that serves both sides is checked once.
 func (b *Bundle) checkEncoders() (all []error) {
 	m := &b.Manifest
 	open := onnx.Varying("")
@@ -75,7 +77,7 @@ func (b *Bundle) checkEncoders() (all []error) {
 	return all
 }
 
-// inputsOf returns token inputs, int64 of any shape [n, m], with these names; "" is left out.
+// inputsOf returns inputs of tokens with these names, int64 [n, m] of any lengths; a name "" is left out.
 func inputsOf(names ...string) (all []*onnx.Value) {
 	for _, name := range names {
 		if name != "" {
@@ -85,8 +87,8 @@ func inputsOf(names ...string) (all []*onnx.Value) {
 	return all
 }
 
-// checkGraph returns an error unless the graph in a file has exactly these inputs, has these outputs, and holds its own
-// weights.
+// checkGraph returns an error unless the graph in a file of the bundle has exactly these inputs, has these outputs
+// and perhaps more, in types and shapes that fit (fitsShape), and holds its own weights. It reads the whole file.
 func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.Value) error {
 	path := b.Path(file)
 	data, err := disk.ReadRegular(path, MaxGraphBytes)
@@ -127,8 +129,8 @@ func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.
 	return nil
 }
 
-// fitsShape reports whether v has the name and type of want and a shape that allows want's: an axis that v leaves open
-// fits any length.
+// fitsShape reports whether v has the name and type of want and a shape that allows want's: as many axes, each of
+// the same length or open in v. A v without a shape fits.
 func fitsShape(v, want *onnx.Value) bool {
 	return v.Name == want.Name && v.Elem() == want.Elem() && (v.Shape() == nil ||
 		slices.EqualFunc(v.Shape(), want.Shape(), func(has, wants *onnx.Dim) bool {

@@ -53,7 +53,8 @@ type documentTokens struct {
 	Pair     int `yaml:"pair,omitempty"`
 }
 
-// document returns the manifest as its file has it, with the keys of all sections together.
+// document returns the manifest as its file has it, with the keys of all sections beside each other. What its
+// sections point to is shared.
 func (m *Manifest) document() document {
 	d := document{
 		Format: m.Format, Name: m.Name, Kind: m.Kind, Base: m.Base, Delta: m.Delta, LowerCase: m.LowerCase,
@@ -94,7 +95,8 @@ func (m *Manifest) document() document {
 	return d
 }
 
-// manifest returns the manifest in the document. Keys that its kind does not have are left out.
+// manifest returns the manifest in the document, with the section of its kind alone. Keys that the kind does not
+// have are left out, and an unknown kind has no section. What sections point to is shared.
 func (d *document) manifest() Manifest {
 	m := Manifest{
 		Format: d.Format, Name: d.Name, Kind: d.Kind, Base: d.Base, Delta: d.Delta, LowerCase: d.LowerCase,
@@ -129,8 +131,9 @@ func (d *document) manifest() Manifest {
 	return m
 }
 
-// ParseManifest returns the manifest in an expert.yaml. It fails, and names each key, for a wrong seal, unknown keys,
-// keys of another kind, and missing or impossible values.
+// ParseManifest returns the manifest in an expert.yaml. It fails for a wrong checksum on the last line, an empty
+// file, more than one document and unknown keys. For keys of another kind and for missing or impossible values the
+// error names each of them, and the manifest is returned as well.
 func ParseManifest(data []byte) (Manifest, error) {
 	if err := verifySealed(data); err != nil {
 		return Manifest{}, err
@@ -154,11 +157,11 @@ func ParseManifest(data []byte) (Manifest, error) {
 	return m, d.ofOtherKinds(&m)
 }
 
-// ofOtherKinds returns an error for each key that is set in the document and that its kind does not have. m is the
-// document's manifest. It returns nil for an unknown kind.
+// ofOtherKinds returns errors that name each key that is set in the document and that its kind does not have; nil
+// if there is none, or the kind is unknown. m is the document's manifest.
 func (d *document) ofOtherKinds(m *Manifest) error {
 	if !slices.Contains(kinds, m.Kind) {
-		return nil // nobody knows what it has
+		return nil // which keys it has is not known
 	}
 	var all []error
 	var compare func(under string, given, written reflect.Value)

@@ -73,8 +73,9 @@ func (b *Bundle) Fingerprint(side Side) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// HeadFingerprint returns the fingerprint of the question vectors that a head makes of vectors with the fingerprint
-// run. head is the head's own (Bundle.Fingerprint).
+// HeadFingerprint returns the fingerprint, a SHA-256 in hexadecimal, of the question vectors that a head makes of
+// another encoder's. run is the fingerprint of those that it is given, and head the head's own
+// (Bundle.Fingerprint).
 func HeadFingerprint(run, head string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "conclave head 1\nquestion %s\nhead %s\n", run, head))
 	return hex.EncodeToString(sum[:])

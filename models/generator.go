@@ -37,20 +37,21 @@ type Generator struct {
 	Beams int `yaml:"beams"`
 }
 
-// CrossBytes returns the bytes of the decoder's keys and values for this many passage tokens: 2 · Layers · tokens ·
-// Heads · HeadSize numbers of 4 bytes.
+// CrossBytes returns the bytes of the decoder's keys and values for this many tokens: 2 · Layers · tokens · Heads ·
+// HeadSize numbers of 4 bytes.
 func (g *Generator) CrossBytes(tokens int) int64 {
 	return 4 * 2 * int64(g.Layers) * int64(tokens) * int64(g.Heads) * int64(g.HeadSize)
 }
 
-// AnswerBytes returns the bytes that an answer of this many tokens takes, with this many passage tokens: the passages'
-// keys and values for each layer of the decoder, those of the answer's own tokens for each beam, twice while one more
-// is added, and the logits.
+// AnswerBytes returns the bytes of memory that an answer of `answer` tokens takes, from passages of `tokens` tokens
+// together: the passages' keys and values for each layer of the decoder, those of the answer's own tokens for each
+// beam, twice while one more is added, and the logits.
 func (g *Generator) AnswerBytes(tokens, answer int) int64 {
 	return g.CrossBytes(tokens) + 2*int64(g.Beams)*(g.CrossBytes(answer)+4*int64(g.Vocabulary))
 }
 
-// generator checks the section of a generator.
+// generator notes what is wrong with a generator's section: files that are not listed, numbers out of range, a
+// delta.
 func (v *validation) generator() {
 	m := v.m
 	if m.Delta != "" {
@@ -69,7 +70,8 @@ func (v *validation) generator() {
 	v.between("generator.beams", g.Beams, 1, 64)
 }
 
-// generatorFingerprint returns the SHA-256 of everything that decides which answer is written.
+// generatorFingerprint returns the SHA-256, in hexadecimal, of everything that decides which answer is written. It
+// is the same for both sides.
 func (b *Bundle) generatorFingerprint() string {
 	m := &b.Manifest
 	g := b.Manifest.Generator
@@ -81,7 +83,8 @@ func (b *Bundle) generatorFingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// checkGenerator returns what is wrong with the graphs of a generator; nil elements are no errors.
+// checkGenerator returns what is wrong with the encoder's and the decoder's graph of a generator; nil elements are
+// no errors.
 func (b *Bundle) checkGenerator() []error {
 	g := b.Manifest.Generator
 	open := onnx.Varying("")
@@ -91,7 +94,7 @@ func (b *Bundle) checkGenerator() []error {
 		onnx.NewValue(t5.AttentionMask, onnx.Int64, open, open),
 	}
 	step := []*onnx.Value{tokens[0], onnx.NewValue(t5.Beams, onnx.Int64, open)}
-	said := []*onnx.Value{
+	outputs := []*onnx.Value{
 		onnx.NewValue(t5.Logits, onnx.Float, open, open, onnx.Fixed(g.Vocabulary)),
 		onnx.NewValue(t5.Attention, onnx.Float, open, open),
 	}
@@ -104,8 +107,9 @@ func (b *Bundle) checkGenerator() []error {
 			step = append(step, onnx.NewValue(name, onnx.Float, open, heads, open, size))
 		}
 		for _, name := range []string{t5.PresentKey(i), t5.PresentValue(i)} {
-			said = append(said, onnx.NewValue(name, onnx.Float, open, heads, open, size))
+			outputs = append(outputs, onnx.NewValue(name, onnx.Float, open, heads, open, size))
 		}
 	}
-	return []error{b.checkGraph(g.Encoder, tokens, crossed...), b.checkGraph(g.Decoder, append(step, crossed...), said...)}
+	inputs := append(step, crossed...)
+	return []error{b.checkGraph(g.Encoder, tokens, crossed...), b.checkGraph(g.Decoder, inputs, outputs...)}
 }

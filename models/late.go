@@ -14,7 +14,7 @@ const (
 	lateLongest = 256
 )
 
-// late checks what is different in a late expert from a dense one.
+// late notes what is wrong with the fields of the vectors' section in which a late expert differs from a dense one.
 func (v *validation) late() {
 	x := v.m.Vectors
 	if x.Pooling != PoolingTokens {

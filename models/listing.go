@@ -21,8 +21,9 @@ type ListedBundle struct {
 	Error       string `json:"error,omitempty"`
 }
 
-// List returns the bundles in the direct subfolders of dir, by name, without verifying their files. A subfolder without
-// a manifest is left out; one with a bad manifest is listed with its error. It fails if dir cannot be read.
+// List returns the bundles in the direct subfolders of dir, by the folders' names, without verifying their files. A
+// subfolder without a manifest is left out; one with a bad manifest or calibration is listed with its Error. It
+// fails if dir cannot be read.
 func List(dir string) ([]ListedBundle, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -45,7 +46,7 @@ func List(dir string) ([]ListedBundle, error) {
 	return all, nil
 }
 
-// describe sets the fields that a bundle's manifest decides.
+// describe sets the fields that a bundle's manifest and calibration decide; Name, Folder and Error stay.
 func (l *ListedBundle) describe(b *Bundle) {
 	m := &b.Manifest
 	l.Dimension = m.Dimension()
@@ -61,7 +62,8 @@ func (l *ListedBundle) describe(b *Bundle) {
 	}
 }
 
-// Summary returns a line that describes the bundle, for people.
+// Summary returns a line that describes the bundle, for people: its folder, name, kind or vectors, precision, and
+// the first 12 digits of its fingerprint (a head's, of the question side).
 func (b *Bundle) Summary() string {
 	m := &b.Manifest
 	what := ""

@@ -95,7 +95,8 @@ type Manifest struct {
 	Files map[string]string
 }
 
-// Clone returns a copy whose sections and files can be changed without changing m's. What sections point to is shared.
+// Clone returns a copy whose own fields, sections and Files can be changed without changing m's. Base,
+// Lineage.Notes and what sections point to are shared.
 func (m *Manifest) Clone() Manifest {
 	c := *m
 	c.Vectors = cloned(m.Vectors)
@@ -116,8 +117,8 @@ func cloned[T any](section *T) *T {
 	return &c
 }
 
-// Dimension returns how many numbers a vector has; of a late expert a token's, of a sparse one a pair. It is 0 for a
-// kind without vectors.
+// Dimension returns how many numbers a vector has; of a late expert a token's vector, of a sparse one each pair of
+// word piece and weight (PairNumbers). It is 0 for a kind without vectors.
 func (m *Manifest) Dimension() int {
 	switch {
 	case m.Kind == KindSparse:
@@ -176,33 +177,35 @@ type validation struct {
 	all []error
 }
 
-// fail adds an error about a key. format and a make the text after the key.
+// fail notes an error about a key. format and a make the text after the key and its colon.
 func (v *validation) fail(key, format string, a ...any) {
 	v.all = append(v.all, fmt.Errorf(key+": "+format, a...))
 }
 
-// oneOf adds an error unless value is one of the allowed ones.
+// oneOf notes an error unless value is one of the allowed ones.
 func (v *validation) oneOf(key, value string, allowed ...string) {
 	if !slices.Contains(allowed, value) {
 		v.fail(key, "%q is not one of %q", value, allowed)
 	}
 }
 
-// between adds an error unless value is from low to high.
+// between notes an error unless value is from low to high, both included.
 func (v *validation) between(key string, value, low, high int) {
 	if value < low || value > high {
 		v.fail(key, "%d is not between %d and %d", value, low, high)
 	}
 }
 
-// file adds an error unless name is one of the bundle's files.
+// file notes an error unless name is one of the files that the manifest lists.
 func (v *validation) file(key, name string) {
 	if v.m.Files[name] == "" {
 		v.fail(key, "%q is not listed under files", name)
 	}
 }
 
-// Validate returns an error for each impossible value. It names the key as in expert.yaml and says what is allowed.
+// Validate returns an error for each impossible value, joined, which names the key as in expert.yaml and says what
+// is allowed; nil if there is none. With another Format than this package's nothing else is checked. Files are not
+// looked at.
 func (m *Manifest) Validate() error {
 	if m.Format != Format {
 		return fmt.Errorf("format: %d; this version of conclave reads format %d", m.Format, Format)
@@ -218,7 +221,7 @@ func (m *Manifest) Validate() error {
 	return errors.Join(v.all...)
 }
 
-// sections checks the section of the manifest's kind, and that no other is set.
+// sections checks the section of the manifest's kind, and notes an error if it is missing or another one is set.
 func (v *validation) sections() {
 	m := v.m
 	vectors := m.Kind == KindDense || m.Kind == KindLate || m.Kind == KindSparse
@@ -253,7 +256,8 @@ func (m *Manifest) KindInWords() string {
 	return "a " + m.Kind + " expert"
 }
 
-// delta checks what all deltas have in common. graphs says that the section has graphs, which is wrong.
+// delta notes what is wrong in the fields that all deltas have in common. graphs reports whether the section names
+// graphs, which a delta's must not.
 func (v *validation) delta(graphs bool) {
 	m := v.m
 	v.file("delta", m.Delta)
@@ -271,7 +275,7 @@ func (v *validation) delta(graphs bool) {
 	}
 }
 
-// files checks the base's sum and the names and sums of files.
+// files notes an error for a SHA-256 of the base, or a name or SHA-256 of a file, that has not the form of one.
 func (v *validation) files() {
 	m := v.m
 	if m.Base != nil && !hashPattern.MatchString(m.Base.WeightsSHA256) {
@@ -289,8 +293,8 @@ func (v *validation) files() {
 	}
 }
 
-// Encode returns the content of expert.yaml, sealed: the last line is a checksum of the lines before it, which a person
-// who edits the file deletes. It fails for an invalid manifest.
+// Encode returns the content of expert.yaml, with a last line that holds the checksum of the lines before it; a
+// person who edits the file deletes that line. It fails for an invalid manifest.
 func (m *Manifest) Encode() ([]byte, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err

@@ -48,13 +48,14 @@ type ReaderGraph struct {
 // readerRoom is how many tokens of a text there must be room for.
 const readerRoom = 8
 
-// TextAt returns the most tokens of an input that are not the text's: the question, the title and the special tokens.
+// TextAt returns the most tokens of a reader's input that are not the passage's text: the question, the title and
+// the three special tokens.
 func (r *Reader) TextAt() int {
 	specials := 3 // [CLS] and two [SEP]: before the text, or one behind it
 	return specials + r.MaxTokens.Question + r.MaxTokens.Title
 }
 
-// reader checks the section of a reader.
+// reader notes what is wrong with a reader's section. That of a delta must have no graph; others must have one.
 func (v *validation) reader() {
 	m := v.m
 	r := m.Reader
@@ -84,8 +85,8 @@ func (v *validation) reader() {
 	}
 }
 
-// readerFingerprint returns the SHA-256 of everything that decides which answers a reader marks. It is the same for
-// both sides.
+// readerFingerprint returns the SHA-256, in hexadecimal, of everything that decides which answers a reader marks.
+// It is the same for both sides.
 func (b *Bundle) readerFingerprint() string {
 	m := &b.Manifest
 	g := m.Reader.Graph

@@ -32,13 +32,13 @@ const (
 // Len returns the number of questions.
 func (r *Representatives) Len() int { return len(r.Vectors) / r.Dimension }
 
-// Row returns the vector of question i, in place.
+// Row returns the vector of question i, from 0; it shares memory with Vectors.
 func (r *Representatives) Row(i int) []float32 {
 	return r.Vectors[i*r.Dimension : (i+1)*r.Dimension : (i+1)*r.Dimension]
 }
 
-// Representatives reads the bundle's representatives; nil if it has none. It does not verify the file's SHA-256, as
-// Load does.
+// Representatives reads the bundle's representatives; nil, without an error, if it has none. It does not compare
+// the file with its SHA-256, as Load does. Errors are as for ParseRepresentatives.
 func (b *Bundle) Representatives() (*Representatives, error) {
 	v := b.Manifest.Vectors
 	if v == nil || v.Representatives == "" {
@@ -56,8 +56,9 @@ func (b *Bundle) Representatives() (*Representatives, error) {
 	return r, nil
 }
 
-// ParseRepresentatives returns the representatives in a file of the bundle with manifest m. It fails if they are of
-// another base or dimension, or not of unit length. m.Base must not be nil.
+// ParseRepresentatives returns the representatives in a file of the bundle with manifest m. It fails if the file
+// has another format, tensor or shape, or its vectors are of another base or dimension or not of unit length within
+// 0.001. m.Base must not be nil.
 func ParseRepresentatives(data []byte, m *Manifest) (*Representatives, error) {
 	file, err := safetensors.New(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

@@ -36,7 +36,7 @@ type RerankerGraph struct {
 // leastReranked is how many tokens a reranker has to read at the least.
 const leastReranked = 16
 
-// reranker checks the section of a reranker.
+// reranker notes what is wrong with a reranker's section: it must have its graph, and cannot be a delta.
 func (v *validation) reranker() {
 	m := v.m
 	r := m.Reranker
@@ -60,8 +60,8 @@ func (v *validation) reranker() {
 	}
 }
 
-// rerankerFingerprint returns the SHA-256 of everything that decides which scores a reranker gives. It is the same for
-// both sides.
+// rerankerFingerprint returns the SHA-256, in hexadecimal, of everything that decides which scores a reranker
+// gives. It is the same for both sides.
 func (b *Bundle) rerankerFingerprint() string {
 	m := &b.Manifest
 	r := m.Reranker

@@ -15,7 +15,7 @@ import (
 // people edit manifests. Any other form of the line is refused.
 const sealPrefix = "# sha256 of the lines above: "
 
-// sealed returns a value as YAML, with a last line that is a checksum of the others.
+// sealed returns a value as YAML, with a last line that holds the SHA-256 of the lines before it, as a comment.
 func sealed(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
@@ -30,8 +30,9 @@ func sealed(v any) ([]byte, error) {
 	return append(b.Bytes(), sealPrefix+hex.EncodeToString(sum[:])+"\n"...), nil
 }
 
-// verifySealed returns an error if data ends with a seal that is not that of the lines before it. Data without a seal
-// is accepted. Any comment on the last line counts as a seal: a changed byte must not make an ordinary comment of it.
+// verifySealed returns an error if data ends with a comment that is not the checksum of the lines before it, or
+// with the words of one. Data whose last line is neither is accepted, since people who edit the file delete the
+// line. That any comment counts keeps a changed byte from making an ordinary comment of it.
 func verifySealed(data []byte) error {
 	body := bytes.TrimSuffix(data, []byte("\n"))
 	start := bytes.LastIndexByte(body, '\n') + 1

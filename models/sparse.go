@@ -3,11 +3,11 @@ package models
 // PairNumbers is the length of a pair of a sparse expert's vectors.
 const PairNumbers = 2
 
-// sparse checks the fields of the manifest that matter for a sparse expert, and records what is wrong.
+// sparse notes what is wrong with the fields of the vectors' section in which a sparse expert differs.
 //
-// A sparse expert (SPLADE) gives a text a weight for each word piece, of which all but some dozens are 0. Its graph's
-// output is float32 [batch, Vectors.Dimension], the vocabulary, of weights that are never negative. A vector is
-// the list of those above 0: pairs of the word piece's id, in ascending order, and its weight. So
+// A sparse expert (SPLADE) gives a text a weight for each word piece, of which all but some dozens are 0. Its
+// graph's output is float32 [batch, Vectors.Dimension], the vocabulary, of weights that are never negative. A
+// vector is the list of those above 0: pairs of the word piece's id, in ascending order, and its weight. So
 // Manifest.Dimension is PairNumbers. Vectors are compared by their inner product.
 //
 // With Vectors.QuestionWeights a question takes no run of the model. Its vector has, for each word piece in it, the

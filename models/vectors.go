@@ -84,7 +84,8 @@ const (
 	EnsembleOutput = "members"
 )
 
-// vectors checks the section of a dense, late or sparse expert.
+// vectors notes what is wrong with the section of a dense, late or sparse expert. That of a delta must have no
+// graphs.
 func (v *validation) vectors() {
 	m := v.m
 	x := m.Vectors
@@ -129,7 +130,7 @@ func (v *validation) vectors() {
 	v.graph("passage", x.Passage)
 }
 
-// graph checks the graph of one side.
+// graph notes what is wrong with the description of one side's graph; key is that of the side in expert.yaml.
 func (v *validation) graph(key string, g Graph) {
 	v.file(key+".file", g.File)
 	if g.InputIDs == "" || g.AttentionMask == "" || g.Embedding == "" {

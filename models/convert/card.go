@@ -10,7 +10,8 @@ import (
 	"example.org/conclave/models"
 )
 
-// writeCard writes the card of a bundle, as far as its manifest tells. Training writes richer cards.
+// writeCard writes the card of a bundle as Markdown, as far as its manifest tells: a table with a row for each
+// setting that is not empty. Training writes richer cards.
 func writeCard(w io.Writer, m *models.Manifest) error {
 	var b strings.Builder
 	what := whatItIs(m)
@@ -74,7 +75,7 @@ func writeCard(w io.Writer, m *models.Manifest) error {
 	return err
 }
 
-// whatItIs returns the sentence of a card on what a bundle is for.
+// whatItIs returns the sentence of a card on what a bundle is for, by its kind.
 func whatItIs(m *models.Manifest) string {
 	what := "texts become vectors"
 	switch m.Kind {

@@ -70,7 +70,9 @@ type hfConfig struct {
 	Architectures []string `json:"architectures"`
 }
 
-// readCheckpoint reads the configuration of the checkpoint in dir. It fails for models that cannot be imported.
+// readCheckpoint reads the configuration of the checkpoint in dir: config.json, with the defaults of transformers
+// for keys that it lacks, the licence and the files of sentence-transformers. Weights and tokenizer are not read.
+// It fails for models that cannot be imported and for impossible numbers.
 func readCheckpoint(dir string) (*checkpoint, error) {
 	c := &checkpoint{dir: dir}
 	path := filepath.Join(dir, "config.json")
@@ -118,7 +120,8 @@ func readCheckpoint(dir string) (*checkpoint, error) {
 	return c, c.readSentenceTransformers()
 }
 
-// describeArchitecture returns a description of the encoder, for messages.
+// describeArchitecture returns the encoder's shape in a few words, for messages and the manifest: "bert, 6 layers
+// of 384, 12 heads".
 func (c *checkpoint) describeArchitecture() string {
 	words := c.config.String()
 	if c.modelType == "dpr" || c.modelType == "" {
@@ -160,11 +163,12 @@ func valueOr[T any](given *T, otherwise T) T {
 // mostTokenizer is the largest number of bytes of a vocabulary.
 const mostTokenizer = 256 << 20
 
-// readSmall reads one of the small files of a checkpoint.
+// readSmall reads one of the small files of a checkpoint, whole. It fails with fs.ErrNotExist if there is none, and
+// above models.MaxSmallBytes.
 func readSmall(path string) ([]byte, error) { return disk.ReadRegular(path, models.MaxSmallBytes) }
 
-// readJSON reads a small file of JSON into v. The error names the file and, where a value has
-// the wrong type, the key.
+// readJSON reads a small file of JSON into v; keys that v lacks are ignored. It fails as readSmall does. For bad
+// JSON the error names the file and, where a value has the wrong type, the key, and v may be filled in part.
 func readJSON(path string, v any) error {
 	data, err := readSmall(path)
 	if err != nil {

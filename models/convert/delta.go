@@ -31,9 +31,9 @@ type Delta struct {
 	changes update
 }
 
-// OpenDelta reads a delta bundle and verifies every file, without the base.
-// The error is fs.ErrNotExist where there is no manifest, and ErrNotDelta for
-// a bundle that is none.
+// OpenDelta reads a delta bundle from files, which it keeps, and verifies every file, without the base. It fails
+// with fs.ErrNotExist where there is no manifest, with ErrNotDelta for a bundle that is none, and for changes or
+// representatives that are damaged or of another base than the manifest's.
 func OpenDelta(files fs.FS) (*Delta, error) {
 	b, sum, err := models.PeekIn(files)
 	if err != nil {
@@ -76,7 +76,8 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 // ErrNotDelta is the error of a bundle that has graphs and is no delta.
 var ErrNotDelta = errors.New("it is no delta: the bundle can be used as it is")
 
-// Tied reports whether the delta changes one encoder for both questions and passages, rather than two.
+// Tied reports whether the delta changes one encoder for both questions and passages, rather than two. It is false
+// for a DESIRE-ME expert.
 func (d *Delta) Tied() bool { return d.changes[sharedTower] != nil }
 
 // carriedFiles returns, sorted, the names of the files that a merged bundle copies: all but the one with the changed
@@ -87,8 +88,8 @@ func (d *Delta) carriedFiles() []string {
 	)
 }
 
-// copyFile copies a file of the delta to w. It fails, with nothing written, if the file no longer has the SHA-256 in
-// the manifest.
+// copyFile copies a file of the delta to w. It fails, with nothing written, if the file no longer has the SHA-256
+// in the manifest, or is longer than models.MaxGraphBytes.
 func (d *Delta) copyFile(w io.Writer, name string) error {
 	data, err := disk.ReadRegularIn(d.files, name, models.MaxGraphBytes)
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 // encoders are the two encoders of an import; the same one if it serves both sides.
 type encoders struct{ question, passage *tower }
 
-// openEncoders opens the encoder in dir for both sides, or, if passageDir is not "", that in passageDir for passages.
-// It fails if a folder holds DPR's encoder of the other side. The caller closes the encoders.
+// openEncoders opens the encoder in dir for both sides, or, if passageDir is not "", that in passageDir for
+// passages. It fails as openTower does, and if a folder holds DPR's encoder of the other side; nothing is left open
+// then. The caller closes the encoders.
 func openEncoders(ctx context.Context, dir, passageDir string) (*encoders, error) {
 	question, err := openTower(ctx, dir)
 	if err != nil {
@@ -52,14 +53,14 @@ func openEncoders(ctx context.Context, dir, passageDir string) (*encoders, error
 	return nil, err
 }
 
-// close closes the files of the encoders.
+// close closes the weights' files of the encoders.
 func (e *encoders) close() {
 	for _, t := range e.distinctTowers() {
 		t.close()
 	}
 }
 
-// distinctTowers returns the question's encoder and the passage's, or one if they are the same.
+// distinctTowers returns the question's encoder and the passage's, in this order, or one if they are the same.
 func (e *encoders) distinctTowers() []*tower {
 	if e.question == e.passage {
 		return []*tower{e.question}
@@ -77,8 +78,10 @@ func (e *encoders) checkTensors(head bert.Head) error {
 	return errors.Join(all...)
 }
 
-// newManifest returns the manifest of a bundle of the encoders. It fails if the checkpoints or the options leave
-// something open or contradict each other.
+// newManifest returns the manifest of a bundle of the encoders, without Files. What o leaves open is the
+// checkpoints', and DPR's pooling and length as published, which are also set in the question's checkpoint. It
+// reads the weights for their SHA-256. It fails if the checkpoints and options leave something open
+// (*UndecidedError), contradict each other or ask for the impossible.
 func (e *encoders) newManifest(srcDir, outDir string, o Options) (models.Manifest, error) {
 	q, p := e.question, e.passage
 	if o.Pooling == models.PoolingTokens {
@@ -126,8 +129,10 @@ type importedSide struct {
 	dimension int
 }
 
-// newManifest returns the part of a manifest that all kinds of imports have, for the encoders of questions and
-// passages; dpr chooses DPR's template and limits. It fails if the options are impossible for them.
+// newManifest returns the part of a manifest that all imports of encoders with vectors have, for the question's and
+// the passage's; dpr chooses DPR's template and limits. Pooling, graphs, architecture and sums are left empty. It
+// fails if the two sides have other dimensions or tokenizers, the options are impossible for them, or which prompt
+// is for which side is open (*UndecidedError).
 func newManifest(srcDir, outDir string, o Options, sides [2]importedSide, dpr bool) (m models.Manifest, err error) {
 	q, p := sides[models.Question], sides[models.Passage]
 	if q.dimension != p.dimension {
@@ -168,9 +173,9 @@ func newManifest(srcDir, outDir string, o Options, sides [2]importedSide, dpr bo
 	return m, err
 }
 
-// inputLimit returns the most tokens of an input of one side: asked, if it is not 0, else otherwise or what the
-// checkpoint allows if that is less. It fails if asked is more than the model has positions; side names the input in
-// the error.
+// inputLimit returns the most tokens of an input of one side: asked, if it is not 0; else otherwise, or what the
+// checkpoint allows if that is less. It fails if asked is more than the model has positions (512 where that is
+// unknown); side names the input in the error.
 func (c *checkpoint) inputLimit(side string, asked, otherwise int) (int, error) {
 	positions := c.config.Positions
 	if positions <= 0 { // an exported model that does not say
@@ -189,8 +194,8 @@ func (c *checkpoint) inputLimit(side string, asked, otherwise int) (int, error) 
 	return limit, nil
 }
 
-// hashWeights returns the SHA-256, in hexadecimal, of the weights of one encoder; for several, that of the lines that
-// sha256sum would print for them, without file names.
+// hashWeights returns the SHA-256, in hexadecimal, of the weights' file of one encoder; for several, that of the
+// lines that sha256sum would print for them, without file names. It reads the files.
 func hashWeights(all []*tower) (string, error) {
 	hash := sha256.New()
 	for _, t := range all {
@@ -204,7 +209,7 @@ func hashWeights(all []*tower) (string, error) {
 }
 
 // nameOf returns an expert's name made of the last element of dir's absolute path: in lower case, with "-" for each
-// character that a name cannot have, and at most 64 bytes. It may be "".
+// character that a name cannot have, and at most 64 bytes, without . _ - at its ends. It may be "".
 func nameOf(dir string) string {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		dir = absolute

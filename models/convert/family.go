@@ -85,7 +85,7 @@ var families = map[string]*family{
 	"camembert":   robertas,
 }
 
-// familyNames returns the model types that are imported, as a list for messages.
+// familyNames returns the model types that are imported, sorted, as a list for messages: "a, b and c".
 func familyNames() string {
 	names := slices.Sorted(maps.Keys(families))
 	last := len(names) - 1
@@ -104,7 +104,7 @@ func checkFamily(path, modelType string) (*family, error) {
 	)
 }
 
-// tensorName returns a family's name of a BertModel's tensor.
+// tensorName returns the family's name of the BertModel's tensor plain, without a prefix.
 func (f *family) tensorName(plain string) string {
 	if f.names == nil {
 		return plain
@@ -112,8 +112,8 @@ func (f *family) tensorName(plain string) string {
 	return f.names.Replace(plain)
 }
 
-// classifierName returns a family's name of a tensor of a cross-encoder's head, where body is the
-// prefix of the encoder's tensors.
+// classifierName returns the family's name of a tensor of a cross-encoder's head, where plain begins with
+// bert.RerankerDense or bert.RerankerScore, and body is the prefix of the encoder's tensors.
 func (f *family) classifierName(plain, body string) string {
 	if tail, ok := strings.CutPrefix(plain, bert.RerankerScore); ok {
 		return f.score + tail

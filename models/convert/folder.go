@@ -25,9 +25,10 @@ type Folder struct {
 	check        func(*models.Bundle) error
 }
 
-// NewFolder begins a bundle that will be dir. A bundle that is already there
-// is replaced by Finish; a folder or file that is no bundle is an error, so
-// that a mistyped name destroys nothing.
+// NewFolder begins a bundle that will be dir, in a hidden folder beside it, which is locked until Finish or
+// Abandon; the folders above are made. A bundle that is already there is replaced by Finish; a folder that is not
+// empty and no bundle is an error, so that a mistyped name destroys nothing. It also fails while another import of
+// dir is under way.
 func NewFolder(dir string) (*Folder, error) {
 	dir = filepath.Clean(dir)
 	if err := checkReplaceable(dir); err != nil {
@@ -43,7 +44,8 @@ func NewFolder(dir string) (*Folder, error) {
 	return &Folder{target: dir, work: work, lock: lock, sums: map[string]string{}}, nil
 }
 
-// Create makes the file name in the bundle with what write writes, syncs it, and keeps its SHA-256 for the manifest.
+// Create makes the file name in the bundle with what write writes, syncs it, and keeps its SHA-256 for the
+// manifest. A file of that name is replaced. After an error the file is there in part, and not in the manifest.
 func (f *Folder) Create(name string, write func(io.Writer) error) error {
 	file, err := os.Create(filepath.Join(f.work, name))
 	if err != nil {
@@ -69,8 +71,9 @@ type bundleFile struct {
 	write func(io.Writer) error
 }
 
-// writeBundle makes the bundle dir from its files; calibration and check may be nil (see
-// Options.Check).
+// writeBundle makes the bundle dir from its files, written in order, and returns it; see Folder.Finish. A bundle
+// that is there is replaced; after an error it stays and nothing else is left. calibration nil: there is none.
+// check may be nil (see Options.Check).
 func writeBundle(
 	dir string,
 	m models.Manifest,
@@ -92,9 +95,10 @@ func writeBundle(
 	return folder.Finish(m)
 }
 
-// Finish writes the manifest m with the SHA-256 of all files, the calibration if there is one, and CARD.md if Create
-// has not made it, checks the bundle, moves it to where it belongs, in the place of an older one, and returns it. If it
-// fails, the older one is still there and the caller calls Abandon.
+// Finish writes the manifest m with Format and Files set, the calibration if there is one, and CARD.md if Create
+// has not made it, checks the bundle, moves it to where it belongs, in the place of an older one, and returns it as
+// Peek reads it there. The lock ends. If it fails before the move, the older one is still there and the caller
+// calls Abandon.
 func (f *Folder) Finish(m models.Manifest) (*models.Bundle, error) {
 	if f.sums[models.CardFile] == "" {
 		if err := f.Create(models.CardFile, func(w io.Writer) error { return writeCard(w, &m) }); err != nil {
@@ -138,7 +142,8 @@ func (f *Folder) Finish(m models.Manifest) (*models.Bundle, error) {
 	return models.Peek(f.target)
 }
 
-// Abandon removes what was written, unless Finish has succeeded.
+// Abandon removes what was written and ends the lock, unless Finish has moved the bundle to its place; then it does
+// nothing.
 func (f *Folder) Abandon() {
 	if f.work != "" {
 		_ = os.RemoveAll(f.work)
@@ -146,7 +151,7 @@ func (f *Folder) Abandon() {
 	}
 }
 
-// checkReplaceable returns an error unless dir is missing, an empty folder, or the folder of a bundle.
+// checkReplaceable returns an error unless dir is missing, an empty folder, or a folder with a bundle's manifest.
 func checkReplaceable(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {

@@ -44,8 +44,8 @@ func findExported(dir string) string {
 	return ""
 }
 
-// hasWeights reports whether dir holds a checkpoint's own weights, which an
-// import prefers.
+// hasWeights reports whether dir holds a checkpoint's own weights, in one file or several, which an import prefers
+// to an exported model.
 func hasWeights(dir string) bool {
 	for _, name := range []string{"model.safetensors", "model.safetensors.index.json"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -55,8 +55,9 @@ func hasWeights(dir string) bool {
 	return false
 }
 
-// importExported makes a bundle of an exported ONNX model, or of two of them, in outDir. It fails, and leaves no
-// bundle, if they cannot be used.
+// importExported makes the bundle outDir of the exported ONNX model in srcDir or, with o.PassageDir, of two of
+// them. It fails, and changes nothing at outDir, if they cannot be used, differ in what they need, or for options
+// that such a model cannot have (8 bits, a base).
 func importExported(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	switch {
 	case o.Base != "":
@@ -86,8 +87,8 @@ func importExported(ctx context.Context, srcDir, outDir string, o Options) (*mod
 	return writeBundle(outDir, m, nil, o.Check, files)
 }
 
-// openExported reads the exported ONNX model in dir and what its folder says of pooling and tokenizer. It fails if
-// there is no model or it cannot be used.
+// openExported reads the exported ONNX model in dir with its weights, and what its folder says of pooling and
+// tokenizer, and extends it as o asks (planExport). It fails if there is no model or it cannot be used.
 func openExported(dir string, o Options) (*exportedModel, error) {
 	e := &exportedModel{path: findExported(dir)}
 	if e.path == "" {
@@ -123,8 +124,9 @@ func openExported(dir string, o Options) (*exportedModel, error) {
 	return e, nil
 }
 
-// exportedManifest returns the manifest of the bundle of two exported models, for questions and passages; q and p are
-// the same for one model. It fails if they pool differently.
+// exportedManifest returns the manifest, without Files, of the bundle of two exported models, for questions and
+// passages; q and p are the same for one model. It fails as newManifest does, and if the two pool differently. The
+// SHA-256 of the source is the question's.
 func exportedManifest(q, p *exportedModel, srcDir, outDir string, o Options) (models.Manifest, error) {
 	m, err := newManifest(
 		srcDir, outDir, o,
@@ -161,8 +163,8 @@ var quantisedOperators = []string{
 	"MatMulNBits",
 }
 
-// embedWeights reads the weights that the model keeps in other files of its folder, and puts them into the model. It
-// fails if a file is missing or too short.
+// embedWeights reads the weights that the model keeps in other files of its folder, and puts them into the model in
+// memory. It fails if a file is missing, too short or outside of the folder.
 func (e *exportedModel) embedWeights() error {
 	root, err := os.OpenRoot(filepath.Dir(e.path))
 	if err != nil {
@@ -186,8 +188,8 @@ func (e *exportedModel) embedWeights() error {
 	return nil
 }
 
-// readWeight reads the bytes that from names out of a file in folder; a Length below 0 means up to the file's end. It
-// fails if the file is shorter.
+// readWeight reads the bytes that from describes out of a file in folder; a Length below 0 means up to the file's
+// end. It fails if there is no regular file, or it is shorter.
 func readWeight(folder *os.Root, from *onnx.ExternalData) ([]byte, error) {
 	opened, err := disk.OpenRegularIn(folder.FS(), from.Location)
 	if err != nil {

@@ -61,14 +61,16 @@ type t5Checkpoint struct {
 	fid bool
 }
 
-// isT5 reports whether a folder has the config.json of a T5.
+// isT5 reports whether dir has the config.json of a T5; false, too, if it cannot be read.
 func isT5(dir string) bool {
 	data, err := readSmall(filepath.Join(dir, "config.json"))
 	var c t5Config
 	return err == nil && json.Unmarshal(data, &c) == nil && c.ModelType == "t5"
 }
 
-// openT5 opens the T5 checkpoint in dir. The caller closes its tensors. It fails for models that cannot be imported.
+// openT5 opens the T5 checkpoint in dir: its configuration, with the defaults of transformers for keys that it
+// lacks, and its weights. Their names and shapes are not checked. The caller closes c.set. Tensor fails once ctx
+// has ended. It fails for impossible configurations and without model.safetensors.
 func openT5(ctx context.Context, dir string) (*t5Checkpoint, error) {
 	path := filepath.Join(dir, "config.json")
 	var h t5Config
@@ -123,7 +125,8 @@ func (c *t5Checkpoint) tensorName(plain string) string {
 	return plain
 }
 
-// Tensor returns the values of a tensor. It implements tensors.Weights.
+// Tensor returns the values of the T5 tensor name as float32; it implements tensors.Weights. It fails as
+// safetensors.File.Floats does, and once the context of openT5 has ended.
 func (c *t5Checkpoint) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, err
@@ -135,7 +138,7 @@ func (c *t5Checkpoint) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// wantedTensors returns the tensors that the graphs need, by the checkpoint's names.
+// wantedTensors returns the tensors that the graphs need, by the checkpoint's names, with their shapes.
 func (c *t5Checkpoint) wantedTensors() (all []wantedTensor) {
 	for _, n := range c.config.Names() {
 		all = append(all, wantedTensor{c.tensorName(n.Name), n.Shape})
@@ -151,8 +154,8 @@ func (c *t5Checkpoint) isUnused(name string) bool {
 		strings.HasSuffix(name, "EncDecAttention.relative_attention_bias.weight")
 }
 
-// importGenerator makes a bundle of the T5 checkpoint in srcDir. It fails, and leaves no bundle, if the checkpoint
-// cannot be imported.
+// importGenerator makes the bundle outDir of the T5 checkpoint in srcDir. It fails, and changes nothing at outDir,
+// if the checkpoint cannot be imported, and for options that a generator does not have.
 func importGenerator(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	for option, given := range map[string]bool{
 		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "", "output": o.Output != "",
@@ -214,8 +217,8 @@ type wantedTensor struct {
 }
 
 // checkTensors returns an error that lists the tensors of set that are missing, have another shape than wanted or a
-// type that is not read, or are neither wanted nor isUnused; at most 8, with the number of the others. dir names the
-// checkpoint in the error. Imports call it before they write anything.
+// type that is not read, or are neither wanted nor isUnused; at most 8, with the number of the others; nil: all are
+// right. dir names the checkpoint in the error. It reads no values. Imports call it before they write anything.
 func checkTensors(dir string, set *safetensors.File, wanted []wantedTensor, isUnused func(name string) bool) error {
 	var wrong []string
 	known := map[string]bool{}

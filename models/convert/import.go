@@ -93,7 +93,8 @@ func Import(ctx context.Context, srcDir, outDir string, o Options) (*models.Bund
 	return b, nil
 }
 
-// importDelta makes the bundle outDir of the delta in srcDir merged with its base (Delta.Merge).
+// importDelta makes the bundle outDir of the delta in srcDir merged with its base. It fails as OpenDelta and
+// Delta.Merge do.
 func importDelta(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	d, err := OpenDelta(os.DirFS(srcDir))
 	if err != nil {
@@ -102,8 +103,9 @@ func importDelta(ctx context.Context, srcDir, outDir string, o Options) (*models
 	return d.Merge(ctx, outDir, o)
 }
 
-// importCheckpoint makes a bundle in outDir of the checkpoint in srcDir. It fails, and leaves no bundle, if the
-// checkpoint cannot be imported.
+// importCheckpoint makes the bundle outDir of the checkpoint in srcDir: a reader, a reranker, a sparse expert or a
+// dense one, by what it holds. It fails, and changes nothing at outDir, if the checkpoint cannot be imported
+// (*KindError: it is of another kind; *UndecidedError: a setting is open).
 func importCheckpoint(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	if o.Base != "" {
 		return nil, errors.New("a base is for deltas, and this is a checkpoint")

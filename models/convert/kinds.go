@@ -71,7 +71,8 @@ var heads = []struct {
 	},
 }
 
-// forClass returns a copy of e that names class in the place of the BERT class that What names; class may be "".
+// forClass returns a copy of e that names class in the place of the BERT class in What; an unchanged copy if class
+// is "" or What names none.
 func (e KindError) forClass(class string) *KindError {
 	if at := strings.Index(e.What, "(Bert"); at >= 0 && class != "" {
 		if end := strings.IndexByte(e.What[at:], ')'); end >= 0 {
@@ -81,8 +82,8 @@ func (e KindError) forClass(class string) *KindError {
 	return &e
 }
 
-// checkKind returns a *KindError if the model is no dense encoder, by its classes and the names of its tensors. A model
-// with modules.json is one.
+// checkKind returns a *KindError if the model is no dense encoder, by its classes in config.json or, without any,
+// by the names of its tensors; else nil. With modules.json it is taken for one without a look.
 func (c *checkpoint) checkKind(tensors []string) error {
 	if c.modules {
 		return nil
@@ -113,8 +114,8 @@ func (c *checkpoint) checkKind(tensors []string) error {
 	return nil
 }
 
-// prefixProblem returns the reason why the tensors of a BertModel were not found: they have an unknown prefix, or there
-// are none; nil if they were found.
+// prefixProblem returns an error that explains why the tensors of a BertModel were not found: they have an unknown
+// prefix, or there are none; nil if they were found.
 func (t *tower) prefixProblem() error {
 	const first = "embeddings.word_embeddings.weight" // in all families
 	if _, ok := t.set.Info(t.name(first)); ok {

@@ -11,7 +11,8 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// DefaultGraph returns the description of the graph that Import writes into a file.
+// DefaultGraph returns the description of the graph that Import writes into a file of this name for a dense or
+// sparse expert.
 func DefaultGraph(file string) models.Graph {
 	return models.Graph{
 		File:          file,
@@ -22,8 +23,8 @@ func DefaultGraph(file string) models.Graph {
 	}
 }
 
-// LateGraph returns the description of the graph that a merge writes into a file for a late expert. base is the
-// dimension of the base's pooled vectors, which the graph also gives, next to the token vectors.
+// LateGraph returns the description of the graph that a merge writes into a file of this name for a late expert.
+// base is the dimension of the base's pooled vectors, which the graph also gives, next to the token vectors.
 func LateGraph(file string, base int) models.Graph {
 	g := DefaultGraph(file)
 	g.Pooled = bert.Embedding
@@ -32,8 +33,8 @@ func LateGraph(file string, base int) models.Graph {
 	return g
 }
 
-// graphOf returns the description of the graph that this package writes into a file for an expert of m's kind on a
-// base.
+// graphOf returns the description of the graph that a merge writes into a file of this name for an expert of m's
+// kind on a base: LateGraph or DefaultGraph.
 func graphOf(m *models.Manifest, file string, base *tower) models.Graph {
 	if m.Kind == models.KindLate {
 		return LateGraph(file, base.config.Output())
@@ -41,8 +42,9 @@ func graphOf(m *models.Manifest, file string, base *tower) models.Graph {
 	return DefaultGraph(file)
 }
 
-// headOf returns the head behind the last layer of the encoders that m describes. The encoders of a late expert pool as
-// its base does.
+// headOf returns the head behind the last layer of the encoders that m describes; m must not be of the kind
+// desire-me or generator, or reranker. The encoders of a late expert pool as its base does, or by the first token
+// where that is unknown.
 func headOf(m *models.Manifest, base *tower) bert.Head {
 	switch m.Kind {
 	case models.KindLate:
@@ -59,8 +61,8 @@ func headOf(m *models.Manifest, base *tower) bert.Head {
 	return bert.Head{Pooling: m.Vectors.Pooling, Normalise: m.Vectors.Normalise}
 }
 
-// headTensors returns the names and shapes of the tensors that an expert of m's kind adds to its base, whose rows have
-// width values; nil if it adds none.
+// headTensors returns the names and shapes of the tensors that a late expert or a reader, by m's kind, adds to its
+// base, whose rows have width numbers; nil for other kinds.
 func headTensors(m *models.Manifest, width int) []tensors.TensorShape {
 	switch m.Kind {
 	case models.KindLate:
@@ -71,8 +73,9 @@ func headTensors(m *models.Manifest, width int) []tensors.TensorShape {
 	return nil
 }
 
-// checkSuits returns an error unless u has exactly the new tensors that an expert of m's kind has: a late expert and a
-// reader those of headTensors, for both sides, and a dense one none. checkFit checks that their shapes fit the base.
+// checkSuits returns an error unless u has exactly the new tensors that an expert of m's kind has: a late expert
+// and a reader those of headTensors, for both sides, and a dense one none. Whether their shapes fit the base is
+// checked by checkFit, when the base is known.
 func (u update) checkSuits(m *models.Manifest) error {
 	fresh := map[string][]int{}
 	for _, tower := range slices.Sorted(maps.Keys(u)) {

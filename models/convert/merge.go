@@ -14,13 +14,14 @@ import (
 )
 
 // Merge makes the bundle outDir: the graphs that Import would write for a checkpoint with the merged weights, the
-// base's tokenizer, and the delta's ensemble, representatives, card and calibration. The calibration is then the merged
-// encoder's. Pooling, length limits and template are the delta's; an option that sets one of these is an error. Of the
-// options, Base, PassageDir, Name and Int8 are used.
+// base's tokenizer, and the delta's ensemble, representatives, card and calibration. The calibration is then the
+// merged encoder's. Pooling, length limits and template are the delta's; an option that sets one of these is an
+// error. Of the options, Base, PassageDir, Name, Int8 and Check are used, and Base is required.
 //
 // It fails if the base is not the one in the manifest, and for a change to a tensor that the base lacks or has in
-// another shape. A late expert brings the tensors of its head (bert.LateNames), and so does a reader. As with Import,
-// an interruption leaves nothing behind, and the same input gives the same bytes.
+// another shape. A late expert brings the tensors of its head (bert.LateNames), and so does a reader. The graph of
+// a DESIRE-ME expert is copied as it is. As with Import, an interruption leaves nothing behind, and the same input
+// gives the same bytes.
 func (d *Delta) Merge(ctx context.Context, outDir string, o Options) (*models.Bundle, error) {
 	for option, given := range map[string]bool{
 		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "",
@@ -63,7 +64,8 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o Options) (*models.Bu
 	return writeBundle(outDir, m, d.Calibration, o.Check, append(files, graphFiles(graphs, head, o.Int8)...))
 }
 
-// mergeHead makes the bundle outDir of a DESIRE-ME expert, whose graph is copied as it is.
+// mergeHead makes the bundle outDir of a DESIRE-ME expert, whose files are copied as they are. It fails if the base
+// is not the one in the manifest.
 func (d *Delta) mergeHead(ctx context.Context, outDir string, o Options) (*models.Bundle, error) {
 	base, err := openEncoders(ctx, o.Base, o.PassageDir)
 	if err != nil {
@@ -87,7 +89,8 @@ func (d *Delta) mergeHead(ctx context.Context, outDir string, o Options) (*model
 	return writeBundle(outDir, m, nil, o.Check, files)
 }
 
-// suitsBase returns an error if the weights of base do not have the SHA-256 that the delta's manifest names.
+// suitsBase returns an error if the weights of base do not have the SHA-256 that the delta's manifest names, or
+// cannot be read.
 func (d *Delta) suitsBase(base *encoders) error {
 	sum, err := hashWeights(base.distinctTowers())
 	if want := d.Manifest.Base.WeightsSHA256; err == nil && sum != want {
@@ -99,8 +102,9 @@ func (d *Delta) suitsBase(base *encoders) error {
 	return err
 }
 
-// encoderGraphs returns the graphs to write, each with its changes: one for both sides if the delta is Tied, else the
-// question's and the passage's. It fails if base is not the delta's, or a change does not fit it.
+// encoderGraphs returns the graphs to write, each with its changes: one for both sides if the delta is Tied, else
+// the question's and the passage's. It fails if base is not the delta's or has two encoders for a Tied delta, or if
+// a change does not fit it.
 func (d *Delta) encoderGraphs(base *encoders) ([]encoderGraph, error) {
 	if err := d.suitsBase(base); err != nil {
 		return nil, err
@@ -127,7 +131,9 @@ func (d *Delta) encoderGraphs(base *encoders) ([]encoderGraph, error) {
 	return all, nil
 }
 
-// mergedManifest returns the manifest of the merged bundle.
+// mergedManifest returns the manifest of the merged bundle, without the files' new sums. It fails if the manifest's
+// dimension, lengths or pooling are impossible with this base, or one of the delta's files has the name of one that
+// is to be made.
 func (d *Delta) mergedManifest(base *encoders, o Options) (models.Manifest, error) {
 	m := d.Manifest.Clone()
 	c := base.question.config
@@ -209,8 +215,8 @@ type encoderGraph struct {
 	changes map[string]change
 }
 
-// Tensor returns the tensor name with the delta's change applied, or the delta's own if it brings it; see
-// tensors.Weights.
+// Tensor returns the base's tensor name with the delta's change applied, or the delta's own, unchanged and shared,
+// if it brings it; see tensors.Weights.
 func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
 	if c := g.changes[name]; c.fresh != nil { // checkFit has compared its shape
 		return c.fresh, nil
@@ -257,7 +263,8 @@ func (g encoderGraph) checkFit(dimension int) error {
 	return nil
 }
 
-// graphFiles returns the files of graphs, to be written in float32, or with weights of 8 bits if int8.
+// graphFiles returns the files of graphs, whose content is computed when they are written: float32, or 8 bits if
+// int8.
 func graphFiles(graphs []encoderGraph, head bert.Head, int8 bool) (files []bundleFile) {
 	for _, g := range graphs {
 		files = append(files, bundleFile{g.file, func(w io.Writer) error {

@@ -16,8 +16,9 @@ var batchScaled = []string{"DynamicQuantizeLinear", "DynamicQuantizeMatMul"}
 // oldestOpset is the oldest operator set that has every operator of a pooling tail.
 const oldestOpset = 9
 
-// planExport finds out the inputs and outputs of the model, chooses the output to use, and what has to be added behind
-// it. It fails if the model cannot be used or the choice is open.
+// planExport finds out the inputs and outputs of the model, chooses the output to use, adds to the model what is
+// missing behind it, and reads the weights into it. It fails if the model cannot be used (*KindError: it gives no
+// vectors) or the choice is open (*UndecidedError: the pooling).
 func (e *exportedModel) planExport(o Options) error {
 	if err := e.planInputs(); err != nil {
 		return err
@@ -48,8 +49,8 @@ func (e *exportedModel) planExport(o Options) error {
 	return e.embedWeights()
 }
 
-// planInputs sets the names of the graph's inputs. It fails if the model wants an input that cannot be given, or one of
-// another type or shape.
+// planInputs sets the names of the graph's inputs in e.graph. It fails if the model wants an input that cannot be
+// given, or one of another type or shape, or lacks input_ids or attention_mask.
 func (e *exportedModel) planInputs() error {
 	e.graph = models.Graph{}
 	for _, v := range e.model.Given() {
@@ -87,11 +88,12 @@ func (e *exportedModel) planInputs() error {
 	return nil
 }
 
-// planOutput chooses the output: a pooled one, [batch, dimension], is used as it is; to one with a vector for each
-// token, [batch, sequence, dimension], a pooling is added. It fails if no output fits, or several do.
+// planOutput sets e.output and e.pooling: a pooled output, [batch, dimension], is used as it is; to one with a
+// vector for each token, [batch, sequence, dimension], a pooling is added. It fails if no output fits, or several
+// do, or the pooling is open (*UndecidedError) or impossible.
 func (e *exportedModel) planOutput(o Options) error {
 	var pooled, tokens []*onnx.Value
-	var other error // what an output makes of the model
+	var other error // an output that makes it a model of another kind
 	for _, v := range e.model.Graph.Outputs {
 		if v.Elem() != onnx.Float && v.Elem() != onnx.Float16 {
 			continue
@@ -162,8 +164,8 @@ func (e *exportedModel) planOutput(o Options) error {
 	)
 }
 
-// scoreProblem returns the error of a model whose output has a score for each word piece or each class instead of
-// vectors; nil if v may be vectors.
+// scoreProblem returns the *KindError of a model whose output v has a score for each word piece or each class
+// instead of vectors; nil if v may be vectors.
 func (e *exportedModel) scoreProblem(v *onnx.Value) error {
 	dims := v.Shape()
 	if len(dims) == 0 {
@@ -194,8 +196,8 @@ func (e *exportedModel) scoreProblem(v *onnx.Value) error {
 // fewestPieces is the least size of a vocabulary that is taken for one: dimensions of vectors are smaller.
 const fewestPieces = 5000
 
-// extendGraph changes the model so that its inputs are 64-bit integers and its output is float32 [batch, dimension],
-// pooled and normalised as planned.
+// extendGraph changes the model so that its inputs are 64-bit integers and its only output is float32 [batch,
+// dimension], pooled and scaled to unit length as e says, and sets e.graph.Embedding.
 func (e *exportedModel) extendGraph() {
 	g := e.model.Graph
 	e.model.IRVersion = max(e.model.IRVersion, 4) // for constants that are no inputs
@@ -220,8 +222,8 @@ func (e *exportedModel) extendGraph() {
 	g.Outputs = []*onnx.Value{onnx.NewValue(current, onnx.Float, onnx.Varying("batch"), onnx.Fixed(e.config.Dimension))}
 }
 
-// widenInputs adds casts before the inputs of a model that takes 32-bit integers, since callers give 64-bit ones.
-// prefix begins the names of new values.
+// widenInputs adds casts before the inputs of a model that takes 32-bit integers, since callers give 64-bit ones,
+// and sets the inputs' new names in e.graph. prefix begins the names of new values. Other models stay as they are.
 func (e *exportedModel) widenInputs(prefix string) {
 	g := e.model.Graph
 	inputs := e.model.Given()

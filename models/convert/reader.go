@@ -23,8 +23,8 @@ const (
 	readerFile = "reader.onnx"
 )
 
-// DefaultReader returns the description of the graph that Import writes for a reader; selects reports whether it has a
-// selection.
+// DefaultReader returns the description of the graph that Import writes for a reader; selects reports whether it
+// has a selection, the logit that the passage answers.
 func DefaultReader(selects bool) *models.ReaderGraph {
 	g := &models.ReaderGraph{
 		File:          readerFile,
@@ -40,7 +40,8 @@ func DefaultReader(selects bool) *models.ReaderGraph {
 	return g
 }
 
-// isReader reports whether the checkpoint has a head that marks answers.
+// isReader reports whether the checkpoint has a head that marks answers. It is false for tokenizers other than
+// WordPiece, whose words cannot be located.
 func (t *tower) isReader() bool {
 	if t.tokenizer.kind != wordPiece { // whose words can be located
 		return false
@@ -56,6 +57,8 @@ func (t *tower) hasSelection() bool {
 }
 
 // importReader makes the bundle outDir of a published reader: transformers' DPRReader or BertForQuestionAnswering.
+// o.MaxTokens.Passage is the limit of question and passage together. It fails, and changes nothing at outDir, for
+// options that concern vectors, too long limits, and tensors that are not a reader's.
 func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, error) {
 	if err := o.notVectors("a reader"); err != nil {
 		return nil, err

@@ -26,7 +26,8 @@ func DefaultReranker() *models.RerankerGraph {
 	}
 }
 
-// isReranker reports whether the checkpoint is a cross-encoder: it classifies sequences and has one label.
+// isReranker reports whether the checkpoint is a cross-encoder: it classifies sequences, in a family whose head is
+// known, and has one label.
 func (t *tower) isReranker() bool {
 	if len(t.architectures) > 0 && !strings.HasSuffix(t.architectures[0], "ForSequenceClassification") {
 		return false
@@ -38,8 +39,9 @@ func (t *tower) isReranker() bool {
 	return ok && len(info.Shape) == 2 && info.Shape[0] == 1
 }
 
-// notVectors returns an error if o has an option that concerns vectors; what names the model's kind in it.
-func (o *Options) notVectors(what string) error {
+// notVectors returns an error if o has an option that concerns vectors; model is the kind, with its article, for
+// the error: "a reader".
+func (o *Options) notVectors(model string) error {
 	for option, given := range map[string]bool{
 		"pooling":         o.Pooling != "",
 		"unit length":     o.Normalise != nil,
@@ -48,13 +50,15 @@ func (o *Options) notVectors(what string) error {
 		"passage encoder": o.PassageDir != "",
 	} {
 		if given {
-			return fmt.Errorf("this is %s, which makes no vectors: the %s cannot be chosen", what, option)
+			return fmt.Errorf("this is %s, which makes no vectors: the %s cannot be chosen", model, option)
 		}
 	}
 	return nil
 }
 
-// importReranker makes the bundle outDir of a published cross-encoder.
+// importReranker makes the bundle outDir of a published cross-encoder. o.MaxTokens.Passage is the limit of question
+// and passage together. It fails, and changes nothing at outDir, for options that concern vectors, too long limits,
+// and tensors that are not a cross-encoder's.
 func (t *tower) importReranker(srcDir, outDir string, o Options) (*models.Bundle, error) {
 	if err := o.notVectors("a reranker"); err != nil {
 		return nil, err

@@ -35,8 +35,9 @@ func (p *prompts) choosePrompt(names []string) string {
 	return p.Texts[valueOr(p.Default, "")]
 }
 
-// checkSides returns an error if there are prompts, and none of them is for one of the sides or for all texts: the user
-// has to choose. path is for the error.
+// checkSides returns an *UndecidedError if there are prompts that are not empty, and none of them is for one of the
+// sides or for all texts: the user has to choose. A default that is no prompt is another error. path is the file's,
+// for the error.
 func (p *prompts) checkSides(path string) error {
 	if p.Default != nil {
 		if _, ok := p.Texts[*p.Default]; !ok {
@@ -68,8 +69,9 @@ func (p *prompts) checkSides(path string) error {
 	}
 }
 
-// readSentenceTransformers sets pooling, normalisation, limits and prompts by the files of sentence-transformers, if
-// the checkpoint has them. It fails for modules that cannot be imported.
+// readSentenceTransformers sets pooling, normalisation, limits and prompts of c by the files of
+// sentence-transformers in c.dir; files that are not there leave them open. It fails for modules that cannot be
+// imported (*KindError: sparse ones).
 func (c *checkpoint) readSentenceTransformers() error {
 	var modules []struct {
 		Type string `json:"type"`
@@ -130,8 +132,9 @@ func (c *checkpoint) readSentenceTransformers() error {
 	return c.readPrompts()
 }
 
-// readPrompts sets the prompts and how vectors are compared. A comparison by cosine means that vectors are scaled to
-// unit length.
+// readPrompts sets c's prompts, and by the way in which vectors are compared whether they have unit length: cosine
+// means that they have, and the inner product that they do not, unless a module says so. A file that is not there
+// changes nothing. It fails for other comparisons.
 func (c *checkpoint) readPrompts() error {
 	var config struct {
 		prompts
@@ -158,7 +161,8 @@ func (c *checkpoint) readPrompts() error {
 	return nil
 }
 
-// choosePrefixes returns the texts that go before questions and passages: those of o, else the checkpoint's.
+// choosePrefixes returns the texts that go before questions and passages: for each side that of o, else the
+// checkpoint's prompt, else "". If o has none, it fails as checkSides does.
 func (c *checkpoint) choosePrefixes(o Options) (models.Prefix, error) {
 	if o.QuestionPrefix == nil && o.PassagePrefix == nil {
 		if err := c.prompts.checkSides(filepath.Join(c.dir, "config_sentence_transformers.json")); err != nil {
@@ -171,8 +175,8 @@ func (c *checkpoint) choosePrefixes(o Options) (models.Prefix, error) {
 	}, nil
 }
 
-// readPooling sets the pooling by a Pooling module of sentence-transformers; name is its folder. It fails for a pooling
-// that cannot be imported.
+// readPooling sets c's pooling by the settings of a Pooling module of sentence-transformers; name is the path of
+// the file in c.dir. It fails with fs.ErrNotExist if there is none, and for a pooling that cannot be imported.
 func (c *checkpoint) readPooling(name string) error {
 	path := filepath.Join(c.dir, name)
 	var modes map[string]any

@@ -33,7 +33,8 @@ func (t *tower) isSparse() bool {
 	})
 }
 
-// checkSplade returns an error if the pooling of sentence-transformers is not SPLADE's. path is for the error.
+// checkSplade returns an error if the settings at path, in c.dir, are not those of SPLADE's pooling, the largest of
+// relu. Keys or a file that are not there count as these.
 func (c *checkpoint) checkSplade(path string) error {
 	config := struct {
 		Strategy   string `json:"pooling_strategy"`
@@ -55,7 +56,9 @@ func (c *checkpoint) checkSplade(path string) error {
 	return nil
 }
 
-// importSparse makes the bundle outDir of a published sparse encoder.
+// importSparse makes the bundle outDir of a published sparse encoder. It fails, and changes nothing at outDir, for
+// options that such an encoder cannot have, tensors that are not its own, and o.QuestionWeights that cannot be
+// read.
 func (t *tower) importSparse(srcDir, outDir string, o Options) (*models.Bundle, error) {
 	switch {
 	case o.Int8:
@@ -98,8 +101,8 @@ func (t *tower) importSparse(srcDir, outDir string, o Options) (*models.Bundle, 
 }
 
 // questionWeights reads the JSON object from word piece to weight at path, and returns the bundle's file with one
-// weight for each id, 0 for pieces that it lacks. Pieces outside of the vocabulary are ignored. It fails if all are, or
-// a weight is negative.
+// little-endian float32 for each id, 0 for pieces that the object lacks. Pieces outside of the vocabulary are
+// ignored. It fails if all are, or a weight is negative.
 func (t *tower) questionWeights(path string) (f bundleFile, err error) {
 	var table map[string]float64
 	data, err := disk.ReadRegular(path, models.MaxSmallBytes)

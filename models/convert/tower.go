@@ -36,9 +36,9 @@ const (
 // readerHeads are the names that transformers gives to a reader's heads.
 var readerHeads = strings.NewReplacer("reader.span.", "qa_outputs.", "reader.select.", "qa_classifier.")
 
-// openTower opens the checkpoint of an encoder in dir with its tokenizer, and finds the prefix of its tensors' names.
-// It does not compare the tensors with the configuration (checkCheckpoint). The caller closes the tower. Tensor fails
-// once ctx has ended.
+// openTower opens the checkpoint of an encoder in dir with its tokenizer, and finds the prefix of its tensors'
+// names. It fails as readCheckpoint and readTokenizer do, and without model.safetensors; it does not compare the
+// tensors with the configuration (checkCheckpoint). The caller closes the tower. Tensor fails once ctx has ended.
 func openTower(ctx context.Context, dir string) (*tower, error) {
 	c, err := readCheckpoint(dir)
 	if err != nil {
@@ -77,8 +77,9 @@ func (t *tower) close() { _ = t.set.Close() }
 // isDPR reports whether the encoder is one of DPR's, whose passages are title and text as a pair.
 func (t *tower) isDPR() bool { return t.dpr || t.head != "" }
 
-// name returns the name that the checkpoint gives to a BertModel's tensor. Old
-// checkpoints call a layer norm's weight and bias gamma and beta.
+// name returns the name that the checkpoint gives to the BertModel's tensor plain, or to one of a head's
+// (bert.ReaderNames and others). Old checkpoints call a layer norm's weight and bias gamma and beta. It is the
+// usual name if the tensor is not there.
 func (t *tower) name(plain string) string {
 	full := t.body + t.family.tensorName(plain)
 	switch {
@@ -106,8 +107,9 @@ func (t *tower) name(plain string) string {
 	return full
 }
 
-// Tensor returns the values of a BertModel's tensor: without the rows of positions that no token has, and zeros for the
-// table of token types that some families lack; see tensors.Weights.
+// Tensor returns the values of the BertModel's tensor name: without the rows of positions that no token has, and
+// zeros for the table of token types that some families lack; see tensors.Weights. It also fails once the context
+// of openTower has ended.
 func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err
@@ -133,7 +135,8 @@ const (
 	tokenTypes = "embeddings.token_type_embeddings.weight"
 )
 
-// shape returns the shape that the checkpoint gives to a BertModel's tensor of this shape.
+// shape returns the shape that the checkpoint gives to the BertModel's tensor plain, whose shape there is given:
+// more rows for the table of positions in some families.
 func (t *tower) shape(plain string, shape []int) []int {
 	if plain == positions && t.firstPosition > 0 {
 		return []int{shape[0] + t.firstPosition, shape[1]}
@@ -141,8 +144,9 @@ func (t *tower) shape(plain string, shape []int) []int {
 	return shape
 }
 
-// checkCheckpoint returns an error if the checkpoint's tensors are not those that its encoder needs with head behind
-// it; see checkTensors.
+// checkCheckpoint returns an error if the checkpoint's tensors are not those that its encoder needs with head
+// behind it; see checkTensors. The tensors of a late expert's head, and a reader's on a base that is none, come
+// from the delta and are not looked for.
 func (t *tower) checkCheckpoint(head bert.Head) error {
 	if err := t.prefixProblem(); err != nil {
 		return err
@@ -166,9 +170,9 @@ func (t *tower) checkCheckpoint(head bert.Head) error {
 	return checkTensors(t.dir, t.set, wanted, t.isUnused)
 }
 
-// isUnused reports whether a tensor belongs to a BERT checkpoint without having a
-// part in its vectors: the constant 0…n-1 that old releases saved, a pooler
-// that is not used, the heads of pre-training.
+// isUnused reports whether a tensor, by its name in the checkpoint, belongs to a BERT checkpoint without having a
+// part in its vectors: the constants 0…n-1 that old releases saved, a pooler that is not used, the heads of
+// pre-training.
 func (t *tower) isUnused(name string) bool {
 	if t.body == taskPrefix && strings.HasPrefix(name, "cls.") {
 		return true

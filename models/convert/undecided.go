@@ -15,7 +15,7 @@ type UndecidedError struct {
 	Reason  string
 }
 
-// Error says which setting is not known, and why.
+// Error names the setting that is not known, and the reason.
 func (e *UndecidedError) Error() string {
 	return fmt.Sprintf("the %s is not known: %s", e.Setting, e.Reason)
 }
@@ -30,12 +30,13 @@ type Assumption struct {
 // instead.
 type KindError struct{ What, Possible string }
 
-// Error says what the folder holds instead, and what is possible.
+// Error returns two sentences: what the folder holds instead of an expert, and what is possible.
 func (e *KindError) Error() string { return fmt.Sprintf("this is %s. %s", e.What, e.Possible) }
 
 const sparsePossible = "Sparse encoders are imported from their weights: a BertForMaskedLM or DistilBertForMaskedLM with max pooling of log(1 + relu), as naver's SPLADE models are"
 
-// poolingOf returns the pooling: that of o, else the checkpoint's. It returns an *UndecidedError if neither has one.
+// poolingOf returns the pooling: that of o, which is not checked, else the checkpoint's. It returns an
+// *UndecidedError if neither has one.
 func (c *checkpoint) poolingOf(o Options) (string, error) {
 	switch {
 	case o.Pooling != "":
@@ -49,8 +50,8 @@ func (c *checkpoint) poolingOf(o Options) (string, error) {
 	}
 }
 
-// unitLength reports whether vectors are scaled to unit length: by o, else by the checkpoint, else true: inner products
-// are then cosines, for which nearly all models were trained.
+// unitLength reports whether vectors are scaled to unit length: by o, else by the checkpoint, else true, which it
+// tells o.Tell: inner products are then cosines, for which nearly all models were trained.
 func (c *checkpoint) unitLength(o Options) bool {
 	known := c.normalise
 	if o.Normalise != nil {

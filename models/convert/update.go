@@ -33,8 +33,8 @@ type change struct {
 // update is the content of a delta.safetensors: the changes by tower, and by the tensor's name in a plain BertModel.
 type update map[string]map[string]change
 
-// readUpdate parses the content of a delta.safetensors for the base with this SHA-256. It fails for another base, and
-// for everything that can be seen to be wrong without the base.
+// readUpdate parses the content of a delta.safetensors for the base whose weights have the SHA-256 base. It fails
+// for another base, and for everything that can be seen to be wrong without the base.
 func readUpdate(data []byte, base string) (update, error) {
 	file, err := safetensors.New(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -55,9 +55,9 @@ func readUpdate(data []byte, base string) (update, error) {
 	return u, u.checkParts()
 }
 
-// take reads the change that the tensor full of file holds (TOWER.NAME.SUFFIX) into u: with an up also its down, so
-// that a down alone is only checked for its up. It fails if the name or the shapes are wrong, or the tensor is changed
-// already.
+// take reads the change that the tensor full of file describes (TOWER.NAME.SUFFIX) into u. With an "up" its "down"
+// is read too, so that a "down" alone is only checked to have its "up". It fails if the name, the type or the
+// shapes are wrong, or the tensor is changed already.
 func (u update) take(file *safetensors.File, full string) error {
 	tower, rest, _ := strings.Cut(full, ".")
 	at := strings.LastIndexByte(rest, '.')
@@ -120,7 +120,8 @@ func (u update) take(file *safetensors.File, full string) error {
 	return nil
 }
 
-// halves returns the values, as float32, and the shape of the tensor name. It fails if its type is not F16.
+// halves returns the values, as float32, and the shape of the tensor name of file. It fails if there is none, its
+// type is not F16, or a value is not finite.
 func halves(file *safetensors.File, name string) ([]float32, []int, error) {
 	info, _ := file.Info(name)
 	if info.Type != "F16" {
@@ -143,8 +144,9 @@ func (u update) checkParts() error {
 	return nil
 }
 
-// apply adds the change to a tensor's values, in place. All arithmetic is in float32, each step rounded by itself, so
-// that every machine computes the same.
+// apply adds the change to the values of the base's tensor, in place; their number has to be that of c.shape. It is
+// not for a tensor that is new. All arithmetic is in float32, each step rounded by itself, so that every machine
+// computes the same.
 func (c change) apply(values []float32) {
 	if c.diff != nil {
 		for i, v := range c.diff {

@@ -20,7 +20,8 @@ type VerifiedBundle struct {
 }
 
 // Verify compares every file of the bundle or delta in dir with its checksum (Load), and with the manifest's
-// description of its content (models.Bundle.Check). Errors are in the result.
+// description of its content (models.Bundle.Check). If Fine is false, Error says what is wrong, and of the other
+// fields Folder alone is set.
 func Verify(dir string) VerifiedBundle {
 	b, err := models.Load(dir)
 	if err == nil {
@@ -40,8 +41,8 @@ func Verify(dir string) VerifiedBundle {
 	}
 }
 
-// checkFiles returns an error if the contents of b's files are not as its manifest says, or if b is a delta that cannot
-// be read. Whether a delta fits its base is not checked.
+// checkFiles returns an error if the contents of b's files are not as its manifest says (models.Bundle.Check), or
+// if b is a delta that cannot be read. Whether a delta fits its base is not checked.
 func checkFiles(b *models.Bundle) error {
 	err := b.Check()
 	if b.Manifest.Delta == "" {

@@ -26,8 +26,10 @@ type tokenizer struct {
 	ids       map[string]int
 }
 
-// readTokenizer reads tokenizer.json, which is more detailed, or else vocab.txt, and checks that its ids fit a table of
-// rows word pieces; rows is 0 if the number is unknown. Whether its words are split in a known way is not checked.
+// readTokenizer reads tokenizer.json in dir, which is more detailed, or else vocab.txt, and checks that the tokens
+// around a text are in it and that all ids fit a table of rows word pieces; rows is 0 if the number is unknown. It
+// fails if there is neither file, the file is damaged, or it is of a kind that is not imported (*KindError).
+// Whether its words are split in a known way is not checked.
 func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	t := &tokenizer{name: "tokenizer.json", kind: wordPiece}
 	frame := [2]string{"[CLS]", "[SEP]"}
@@ -76,7 +78,7 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	return t, nil
 }
 
-// file returns the tokenizer's one file, under the name that it has in a bundle.
+// file returns a list of one: the tokenizer's file, under the name that it has in a bundle.
 func (t *tokenizer) file() []bundleFile {
 	return []bundleFile{{t.name, func(w io.Writer) error {
 		_, err := w.Write(t.data)
@@ -84,7 +86,7 @@ func (t *tokenizer) file() []bundleFile {
 	}}}
 }
 
-// same returns an error unless other has the same file, and the same lower-casing, as t.
+// same returns an error unless other has the same file, under the same name, and the same lower-casing as t.
 func (t *tokenizer) same(other *tokenizer) error {
 	if t.name != other.name || t.lowerCase != other.lowerCase || !bytes.Equal(t.data, other.data) {
 		return fmt.Errorf(
@@ -133,15 +135,17 @@ type tokenizerJSON struct {
 	} `json:"model"`
 }
 
-// frame returns the tokens before and after a text by the post-processor; ok is false if that is not one of those known
-// or puts nothing before a text.
+// frame returns the tokens before and after a text by the post-processor, of which the second may be ""; ok is
+// false if the post-processor is not one of those known or puts nothing before a text.
 func (f *tokenizerJSON) frame() (frame [2]string, ok bool) {
 	around, err := framing.Parse(f.PostProcessor)
 	return [2]string{around.Start, around.End}, err == nil && around.Start != ""
 }
 
-// parseJSON returns the ids of a tokenizer.json's pieces, and the tokens around a text. It fails for kinds of
-// tokenizers that are not imported.
+// parseJSON returns the ids of the pieces of t.data, a tokenizer.json, and the tokens around a text, and sets
+// t.kind and t.lowerCase. For a WordPiece model the tokens are [CLS] and [SEP] where the file does not name others
+// that it has. It fails for kinds of tokenizers that are not imported (*KindError), and for a WordPiece model
+// without BERT's normalizer.
 func (t *tokenizer) parseJSON() (ids map[string]int, frame [2]string, err error) {
 	var file tokenizerJSON
 	if err := json.Unmarshal(t.data, &file); err != nil {
@@ -188,8 +192,8 @@ func (t *tokenizer) parseJSON() (ids map[string]int, frame [2]string, err error)
 	return ids, frame, nil
 }
 
-// pieces returns the ids of the model's pieces, which the file has as a list for a Unigram model and as an object for
-// other kinds.
+// pieces returns the ids of the model's pieces, which the file has as a list for a Unigram model and as an object
+// for other kinds. It fails if the file has them otherwise. f.Model is not nil.
 func (f *tokenizerJSON) pieces(kind string) (ids map[string]int, err error) {
 	ids = map[string]int{}
 	if kind != unigram {
@@ -227,8 +231,9 @@ func otherTokenizer(kind string) error {
 	}
 }
 
-// lowerCase reports whether texts are lower-cased: by tokenizer_config.json, or else if the vocabulary has no
-// upper-case letters.
+// lowerCase reports whether texts are lower-cased: as tokenizer_config.json in dir says, or else if no piece in ids
+// has an upper-case letter, those in brackets aside. It fails if that file cannot be read, or removes accents
+// without lower-casing or the reverse.
 func lowerCase(dir string, ids map[string]int) (bool, error) {
 	var settings struct {
 		LowerCase *bool `json:"do_lower_case"`

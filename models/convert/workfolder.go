@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// workFolder makes the hidden folder next to target in which a bundle is written; it is locked as long as the returned
-// file is open. What a killed import of the same target left there is removed. It fails if another import of the target
-// is under way.
+// workFolder makes the hidden folder beside target in which a bundle is written, and returns its path and the lock
+// on it: the folder is locked until the caller closes that file. What a killed import of the same target left there
+// is removed. It fails, without waiting, if another import of the target is under way. Where the file system has no
+// locks, other imports are not seen.
 func workFolder(target string) (string, *os.File, error) {
 	work := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".tmp")
 	if err := disk.MkdirAll(work, 0o755); err != nil {
@@ -28,7 +29,7 @@ func workFolder(target string) (string, *os.File, error) {
 		_ = lock.Close()
 		return "", nil, fmt.Errorf("%s is being written by another import", target)
 	}
-	if held, err := lock.Stat(); err != nil || !isAt(work, held) {
+	if locked, err := lock.Stat(); err != nil || !isAt(work, locked) {
 		_ = lock.Close()
 		return "", nil, errors.Join(err, fmt.Errorf("%s was written by another import meanwhile", target))
 	}

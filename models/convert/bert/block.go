@@ -20,7 +20,7 @@ type linear struct {
 // norm is the scale and shift of a layer normalisation.
 type norm struct{ gamma, beta []float32 }
 
-// block reads the tensors of layer i.
+// block reads the tensors of layer i, from 0, and returns them with b.relative; see Loader.Read for errors.
 func (b *builder) block(i int) block {
 	d, f := b.c.Dimension, b.c.Intermediate
 	name := fmt.Sprintf("encoder.layer.%d.", i)
@@ -44,7 +44,7 @@ type tables struct {
 	norm                    norm
 }
 
-// tables reads the tensors of the embeddings.
+// tables reads the tensors of the embeddings; see Loader.Read for errors.
 func (b *builder) tables() tables {
 	d := b.c.Dimension
 	return tables{
@@ -55,17 +55,19 @@ func (b *builder) tables() tables {
 	}
 }
 
-// linear reads the weight and the bias of a linear layer from in numbers to out.
+// linear reads the weight and the bias of a linear layer from `in` numbers to `out`: the tensors whose names are
+// name with ".weight" and ".bias" behind it. See Loader.Read for errors.
 func (b *builder) linear(name string, out, in int) linear {
 	return linear{weight: b.Read(name+".weight", out, in), bias: b.Read(name+".bias", out), out: out, in: in}
 }
 
-// norm reads the scale and the shift of a layer normalisation.
+// norm reads the scale and the shift of a layer normalisation: the tensors whose names are name with ".weight" and
+// ".bias" behind it. See Loader.Read for errors.
 func (b *builder) norm(name string) norm {
 	return norm{gamma: b.Read(name+".weight", b.c.Dimension), beta: b.Read(name+".bias", b.c.Dimension)}
 }
 
-// transposeWeights returns the weight as [in, out].
+// transposeWeights returns a copy of the weight as [in, out].
 func (l linear) transposeWeights() []float32 {
 	t := make([]float32, len(l.weight))
 	for o := range l.out {
@@ -76,8 +78,8 @@ func (l linear) transposeWeights() []float32 {
 	return t
 }
 
-// widenHeads appends to each of the heads one output, with a zero row of weights
-// and the given bias. See inputs.
+// widenHeads returns a copy of the layer with one more output behind those of each head, so out+heads in all. The
+// new outputs have a row of zeros as weights and this bias. inputs in input.go uses them to keep padding out.
 func (l linear) widenHeads(heads int, bias float32) linear {
 	size := l.out / heads
 	w := linear{out: l.out + heads, in: l.in}

@@ -44,8 +44,9 @@ var activations = map[string]string{
 	"gelu": gelu, "gelu_new": geluTanh, "gelu_pytorch_tanh": geluTanh, "gelu_fast": geluTanh, "relu": relu,
 }
 
-// Validate returns an error for each impossible value of the configuration. The bounds are far above
-// any published BERT and keep hostile numbers from becoming allocations.
+// Validate returns an error for each impossible value of the configuration, joined, under its name in config.json;
+// nil if there is none. The bounds are far above any published BERT and keep hostile numbers from becoming
+// allocations.
 func (c *Config) Validate() error {
 	var all []error
 	between := func(key string, v, low, high int) {
@@ -79,7 +80,7 @@ func (c *Config) Validate() error {
 	return errors.Join(all...)
 }
 
-// Output returns the length of the encoder's vectors.
+// Output returns the length of a text's vector: Projection, or Dimension without one.
 func (c *Config) Output() int {
 	if c.Projection > 0 {
 		return c.Projection
@@ -87,8 +88,9 @@ func (c *Config) Output() int {
 	return c.Dimension
 }
 
-// Names returns the name and shape of every tensor of an encoder, in the order of computation; with pooler, those of
-// the pooler, too.
+// Names returns the name and shape of every tensor of an encoder, in the order of computation, and last the
+// projection's weight and bias; with pooler, those of the pooler are before these. Heads of other kinds are not in
+// it (LateNames and others).
 func (c *Config) Names(pooler bool) []tensors.TensorShape {
 	b := &builder{c: *c}
 	b.tables()
@@ -105,7 +107,7 @@ func (c *Config) Names(pooler bool) []tensors.TensorShape {
 	return b.Wanted
 }
 
-// String returns the shape in words, for messages.
+// String returns the shape in a few words, for messages: "bert, 6 layers of 384, 12 heads".
 func (c Config) String() string {
 	s := fmt.Sprintf("bert, %d layers of %d, %d heads", c.Layers, c.Dimension, c.Heads)
 	if c.Projection > 0 {

@@ -6,8 +6,8 @@ import (
 	"example.org/conclave/models/convert/onnx"
 )
 
-// floatEmbeddings adds nodes that sum the rows of the three tables and normalise the sum, and returns the name of the
-// result, [batch·sequence, dimension].
+// floatEmbeddings adds nodes that sum the rows of the three tables for each token and normalise the sum, and
+// returns the name of the result, float32 [batch·sequence, dimension].
 func (b *builder) floatEmbeddings(t tables) string {
 	d := b.c.Dimension
 	table := func(name string, values []float32) string {
@@ -28,11 +28,12 @@ func (b *builder) floatEmbeddings(t tables) string {
 	return b.op("Reshape", []string{"embeddings", rowShape})
 }
 
-// floatLayer adds the nodes of one layer, attention and feed-forward, each added to its input and normalised, and
-// returns the name of the result. rows names the input. With firstOnly the result has the first tokens' rows only.
+// floatLayer adds the nodes of layer i, whose weights are l: attention and feed-forward, each added to its input
+// and normalised. It returns the name of the result, [batch·sequence, dimension], as the input named rows has it.
+// With firstOnly the result has the first tokens' rows only, [batch, dimension].
 //
-// LayerNormalization after Add is faster on CPUs than SkipLayerNormalization, and Gelu after Gemm than BiasGelu after
-// MatMul.
+// LayerNormalization after Add is faster on CPUs than SkipLayerNormalization, and Gelu after Gemm than BiasGelu
+// after MatMul.
 func (b *builder) floatLayer(i int, l block, rows string, firstOnly bool) string {
 	name := fmt.Sprintf("layer.%d.", i)
 	queries := rows
@@ -54,8 +55,8 @@ func (b *builder) floatLayer(i int, l block, rows string, firstOnly bool) string
 	return b.normalise(name+"normalised", l.outputNorm, narrow)
 }
 
-// normalise adds a layer normalisation of rows to the graph and returns the name of its output. name begins those of
-// its constants.
+// normalise adds a layer normalisation of the value named rows to the graph and returns the name of its output.
+// name begins those of its two constants.
 func (b *builder) normalise(name string, n norm, rows string) string {
 	d := b.c.Dimension
 	return b.op(
@@ -64,7 +65,8 @@ func (b *builder) normalise(name string, n norm, rows string) string {
 	)
 }
 
-// activate adds the activation function to the graph and returns the name of its output.
+// activate adds the model's activation function of the value named rows to the graph and returns the name of its
+// output.
 func (b *builder) activate(rows string) string {
 	switch activations[b.c.Activation] {
 	case gelu:

@@ -8,10 +8,12 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// Hidden returns the last layer's rows of one text, [tokens, dimension], computed in plain Go from the definition of
-// BERT, with none of the graph's rearrangements. It is slow, about a millisecond a token for a small model. The import
-// to int8 runs its layers to find the ranges of their inputs, and tests compare the graphs with it. types may be nil,
-// for zeros.
+// Hidden returns the last layer's rows of one text, [tokens, dimension], computed in plain Go from the definition
+// of BERT, with none of the graph's rearrangements. ids are the text's tokens, special ones included, and types
+// their token types; nil: zeros. It fails for an invalid c, a missing tensor, an id or type outside of the tables,
+// no tokens or more than the model has positions, and once ctx has ended. It is slow, about a millisecond a token
+// for a small model. The import to int8 runs its layers to find the ranges of their inputs, and tests compare the
+// graphs with it.
 func Hidden(ctx context.Context, c Config, weights tensors.Weights, ids, types []int) ([]float32, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -31,7 +33,8 @@ func Hidden(ctx context.Context, c Config, weights tensors.Weights, ids, types [
 	return rows, b.Err
 }
 
-// forward returns the embeddings of tokens, [tokens, dimension]. It fails for an id outside of the tables.
+// forward returns the normalised embeddings of tokens, [tokens, dimension]. types nil stands for zeros. It fails
+// for an id or type outside of the tables, and unless there are 1 to c.Positions tokens.
 func (t tables) forward(c *Config, ids, types []int) ([]float32, error) {
 	if len(ids) == 0 || len(ids) > c.Positions {
 		return nil, fmt.Errorf("%d tokens; the model takes 1 to %d", len(ids), c.Positions)
@@ -57,7 +60,8 @@ func (t tables) forward(c *Config, ids, types []int) ([]float32, error) {
 // layerOutput has the intermediate results and the result of a layer.
 type layerOutput struct{ context, attended, output []float32 }
 
-// forward returns the results of a layer for rows [tokens, dimension].
+// forward returns the intermediate results and the result of a layer for rows, [tokens, dimension], which it does
+// not change.
 func (c *Config) forward(l block, rows []float32) layerOutput {
 	d := c.Dimension
 	var p layerOutput
@@ -79,9 +83,10 @@ func (c *Config) forward(l block, rows []float32) layerOutput {
 	return p
 }
 
-// forwardAttention returns the attended values of a text, for all heads: the softmax of the queries' products with the
-// keys, times the values. q, k and v are [tokens, dimension]. relative has what is added for each distance and head;
-// nil: nothing.
+// forwardAttention returns the attended values of a text for all heads, [tokens, dimension]: for each head the
+// softmax of the queries' products with the keys, divided by the root of the head's size, times the values. q, k
+// and v are [tokens, dimension]. relative has what is added to a score for each distance and head
+// (builder.readRelative); nil: nothing.
 func (c *Config) forwardAttention(q, k, v, relative []float32) []float32 {
 	d := c.Dimension
 	size := c.headSize()
@@ -116,7 +121,7 @@ func (c *Config) forwardAttention(q, k, v, relative []float32) []float32 {
 	return out
 }
 
-// forwardActivation returns the activation function of v.
+// forwardActivation returns the model's activation function of v.
 func (c *Config) forwardActivation(v float32) float32 {
 	x := float64(v)
 	switch activations[c.Activation] {
@@ -128,7 +133,7 @@ func (c *Config) forwardActivation(v float32) float32 {
 	return max(v, 0)
 }
 
-// forward returns the layer's result for rows [·, in]: [·, out].
+// forward returns the layer's result for rows [·, in] in new memory, [·, out].
 func (l linear) forward(rows []float32) []float32 {
 	n := len(rows) / l.in
 	out := make([]float32, n*l.out)
@@ -141,8 +146,8 @@ func (l linear) forward(rows []float32) []float32 {
 	return out
 }
 
-// dot returns the inner product of two vectors of equal length. It keeps four sums, which is three times as fast as
-// one.
+// dot returns the inner product of two vectors, of which b is at least as long as a. It keeps four sums, which is
+// three times as fast as one, in an order that is the same on every machine.
 func dot(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	b = b[:len(a)]
@@ -160,7 +165,8 @@ func dot(a, b []float32) float32 {
 	return s0 + s1 + (s2 + s3)
 }
 
-// forward normalises rows [·, d] in place.
+// forward normalises each of the rows, [·, d], in place: to mean 0 and variance 1, then times gamma plus beta.
+// epsilon is added to the variance.
 func (n norm) forward(rows []float32, d int, epsilon float32) {
 	for ; len(rows) >= d; rows = rows[d:] {
 		row := rows[:d]

@@ -28,8 +28,9 @@ type Head struct {
 	Sparse bool
 }
 
-// firstTokenOnly reports whether the outputs of the head need the last layer's row of the first token alone: for any
-// pooling but the mean, and for a reranker. The last layer then computes no other rows.
+// firstTokenOnly reports whether the outputs of the head need the last layer's row of the first token alone: for
+// any pooling but the mean, and for a reranker; never with Late, Reader or Sparse. The last layer then computes no
+// other rows.
 func (h Head) firstTokenOnly() bool {
 	return h.Pooling != "mean" && h.Late == 0 && !h.Reader && !h.Sparse
 }
@@ -46,12 +47,13 @@ const (
 	Tokens        = "tokens"
 )
 
-// Write writes the encoder as an ONNX model in float32. It fails if c is invalid or a tensor is missing.
+// Write writes the encoder as an ONNX model in float32. It fails if c is invalid, a tensor is missing or the model
+// would be too long for a file; what w has then is worth nothing.
 //
-// A text gets the same vector, to rounding, whatever else is in its batch and however long the padding behind it is;
-// see input.go for how padding is kept out. Texts have to begin at the first position, with padding behind them.
-// Weights have their names in a plain BertModel ("encoder.layer.0.attention.self.query.weight"; the projection is
-// "encode_proj.weight").
+// A text gets the same vector, to rounding, whatever else is in its batch and however long the padding behind it
+// is; see input.go for how padding is kept out. Texts have to begin at the first position, with padding behind
+// them. Weights have their names in a plain BertModel ("encoder.layer.0.attention.self.query.weight"; the
+// projection is "encode_proj.weight").
 func Write(w io.Writer, c Config, weights tensors.Weights, head Head) error {
 	return write(w, c, weights, head, func(b *builder) string {
 		hidden := b.floatEmbeddings(b.tables())
@@ -62,8 +64,9 @@ func Write(w io.Writer, c Config, weights tensors.Weights, head Head) error {
 	})
 }
 
-// write writes the graph of an encoder to w: the embeddings and layers that body adds, which returns the name of the
-// last rows, and then a head. It fails if c is invalid or a tensor is missing.
+// write writes the graph of an encoder to w: inputs, then what body adds, then the head. body adds the embeddings
+// and layers and returns the name of the last rows, as builder.outputs takes them. It fails as Write does; body is
+// not called for an invalid c.
 func write(w io.Writer, c Config, weights tensors.Weights, head Head, body func(*builder) string) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -98,23 +101,23 @@ type builder struct {
 	next     int // numbers values that have no name of their own
 }
 
-// op appends a node and returns the name of its output.
+// op appends a node to the graph and returns the name of its output, which is made of op and a number.
 func (b *builder) op(op string, inputs []string, attributes ...*onnx.Attribute) string {
 	b.next++
 	return b.graph.Add(op, fmt.Sprintf("%s_%d", op, b.next), inputs, attributes...)
 }
 
-// floats adds a constant of float32 to the graph and returns its name.
+// floats adds a constant of float32 with this name and shape to the graph and returns the name.
 func (b *builder) floats(name string, values []float32, dims ...int) string {
 	return b.graph.Constant(onnx.Floats(name, values, dims...))
 }
 
-// ints adds a constant vector of int64 to the graph and returns its name.
+// ints adds a constant vector of int64 with this name to the graph and returns the name.
 func (b *builder) ints(name string, values ...int64) string {
 	return b.graph.Constant(onnx.Ints(name, values, len(values)))
 }
 
-// scalar adds a constant int64 to the graph and returns its name.
+// scalar adds a constant int64 without axes to the graph and returns its name.
 func (b *builder) scalar(name string, value int64) string {
 	return b.graph.Constant(onnx.Ints(name, []int64{value}))
 }

@@ -2,7 +2,8 @@ package bert
 
 import "example.org/conclave/models/convert/onnx"
 
-// outputs adds the nodes of the head to the last layer's rows, and returns the graph's outputs.
+// outputs adds the nodes of the head behind the last layer's rows, and returns the graph's outputs. rows names
+// them: [batch·sequence, dimension], or [batch, dimension] with h.firstTokenOnly.
 func (b *builder) outputs(rows string, h Head) (all []*onnx.Value) {
 	if h.Reader {
 		return b.reader(rows, h.Selects)
@@ -23,8 +24,8 @@ func (b *builder) outputs(rows string, h Head) (all []*onnx.Value) {
 	return all
 }
 
-// head adds nodes that pool the last layer's rows, project and normalise, with the output Embedding. The rows are
-// [batch·sequence, dimension], or [batch, dimension] if they are the first tokens' only.
+// head adds nodes that pool the last layer's rows, project them and scale them to unit length, as h and the
+// configuration say, with the output Embedding. rows names them, as for outputs.
 func (b *builder) head(rows string, h Head) {
 	d := b.c.Dimension
 	tail := onnx.Tail{Graph: &b.graph, Prefix: "pool."}
@@ -49,12 +50,14 @@ func (b *builder) head(rows string, h Head) {
 	tail.Name(pooled, Embedding)
 }
 
-// gemm adds a linear layer in float32 and returns the name of its output.
+// gemm adds a linear layer in float32 behind the value named rows and returns the name of its output. name begins
+// those of its two constants.
 func (b *builder) gemm(name string, l linear, rows string) string {
 	return b.op("Gemm", []string{rows, b.weight(name, l), b.floats(name+".bias", l.bias, l.out)})
 }
 
-// weight adds the transposed weight of a linear layer to the graph, as MatMul takes it, and returns its name.
+// weight adds the transposed weight of a linear layer, [in, out], to the graph and returns its name: name with
+// ".weight" behind it.
 func (b *builder) weight(name string, l linear) string {
 	return b.floats(name+".weight", l.transposeWeights(), l.in, l.out)
 }

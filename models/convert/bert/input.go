@@ -32,10 +32,11 @@ const (
 // headSize returns the length of a query or key of one head.
 func (c *Config) headSize() int { return c.Dimension / c.Heads }
 
-// widenedSize returns the length of the queries of all heads, with one more component for each.
+// widenedSize returns the length of the queries of all heads together, with one more component for each head.
 func (c *Config) widenedSize() int { return c.Dimension + c.Heads }
 
-// inputs adds the graph's inputs, and the values that all layers share.
+// inputs adds the values that all layers share: the shapes, and keyMask from the attention mask. The graph's inputs
+// themselves are declared by write. b.relative has to be set.
 func (b *builder) inputs() {
 	shape := b.op("Shape", []string{inputIDs})
 	axis := onnx.Int("axis", 0)
@@ -56,8 +57,8 @@ func (b *builder) inputs() {
 	b.graph.Add("MatMul", keyMask, []string{padded, b.floats("mask.components", components, 1, len(components))})
 }
 
-// tokens adds nodes that replace padding by copies of the first token, and returns the names of ids, token types and
-// positions, int32 [batch, sequence].
+// tokens adds nodes that replace padding by copies of the first token, and returns the names of ids, token types
+// and positions, each int32 [batch, sequence]; a padded position is 0.
 func (b *builder) tokens() (ids, types, positions string) {
 	zero, one := b.ints("zero", 0), b.ints("one", 1)
 	int32s := onnx.Int("to", int64(onnx.Int32))
@@ -73,8 +74,9 @@ func (b *builder) tokens() (ids, types, positions string) {
 	return fill(inputIDs), fill(tokenTypeIDs), positions
 }
 
-// attend adds multi-head attention over widened queries and keys and over values, and returns the name of its result,
-// rows [·, dimension]. With firstOnly, the queries are those of the first tokens.
+// attend adds multi-head attention over widened queries and keys (widenHeads) and over values, which are names of
+// values [·, width], and returns the name of its result, [·, dimension]. With firstOnly, the queries are those of
+// the first tokens, one row a text.
 func (b *builder) attend(query, key, value string, firstOnly bool) string {
 	shape := queryShape
 	if firstOnly {
@@ -93,7 +95,8 @@ func (b *builder) attend(query, key, value string, firstOnly bool) string {
 	return b.op("Reshape", []string{context, rowShape})
 }
 
-// firstRows adds the selection of the first tokens' rows, and returns the name of the result, [batch, dimension].
+// firstRows adds the selection of the first tokens' rows from the value named rows, [batch·sequence, dimension],
+// and returns the name of the result, [batch, dimension].
 func (b *builder) firstRows(rows string) string {
 	tail := onnx.Tail{Graph: &b.graph, Prefix: "first."}
 	return tail.First(b.op("Reshape", []string{rows, valueShape}))

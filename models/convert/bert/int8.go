@@ -8,14 +8,15 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// WriteInt8 writes the encoder as an ONNX model whose tables and linear layers are in 8 bits: about a quarter of the
-// size, and vectors with a cosine of 0.99 and more to the float32 ones. cls and sep are the ids of the tokens that
-// begin and end a text. It fails if c is invalid or a tensor is missing.
+// WriteInt8 writes the encoder as an ONNX model whose tables and linear layers are in 8 bits: about a quarter of
+// the size, and vectors with a cosine of 0.99 and more to the float32 ones. cls and sep are the ids of the tokens
+// that begin and end a text. It fails as Write does. To find the inputs' ranges it computes random texts with the
+// unquantised model, on all CPUs.
 //
-// Like Write's, a text's vector does not depend on its batch: the usual dynamic quantisation has one scale for a whole
-// batch. Here the inputs of three of a layer's four products have steps that are fixed at import, which is also faster
-// than finding them each time, and those of the fourth, behind the activation, where rare values are ten times the
-// usual, have one step for each row. Attention, sums and normalisation stay in float32.
+// Like Write's, a text's vector does not depend on its batch: the usual dynamic quantisation has one scale for a
+// whole batch. Here the inputs of three of a layer's four products have steps that are fixed at import, which is
+// also faster than finding them each time, and those of the fourth, behind the activation, where rare values are
+// ten times the usual, have one step for each row. Attention, sums and normalisation stay in float32.
 func WriteInt8(w io.Writer, c Config, weights tensors.Weights, head Head, cls, sep int) error {
 	return write(w, c, weights, head, func(b *builder) string {
 		b.graph.Constant(&onnx.Tensor{Name: symmetric, Type: onnx.Uint8, Raw: []byte{128}})
@@ -51,13 +52,13 @@ const (
 	unitStep  = "step.one"
 )
 
-// input returns the quantiser of the input of queries, keys and values, by its ranges.
+// input returns the quantiser of the input of queries, keys and values, for the ranges of that input's components.
 func (l block) input(r ranges) quantiser {
 	return newQuantiser(r, r.middleOf(), l.query, l.key, l.value)
 }
 
-// lowestCode returns the code that stands for 0 behind the activation: GELU's values are never below -0.1701, ReLU's
-// never below 0.
+// lowestCode returns the code that stands for 0 behind the activation, so that its lowest value has a code of at
+// least 0: GELU's values are never below -0.1701, ReLU's never below 0.
 func (c *Config) lowestCode() byte {
 	if activations[c.Activation] == relu {
 		return 0
@@ -74,8 +75,8 @@ func (c *Config) smallestStep() float32 {
 	return 0.1701 / 16
 }
 
-// int8Embeddings adds the embeddings as floatEmbeddings does, with tables of 8 bits, one scale for each row, and with
-// the normalisation n. It returns the name of the result.
+// int8Embeddings adds the embeddings as floatEmbeddings does, with tables of 8 bits, one scale for each row, and
+// with the normalisation n in place of t's. It returns the name of the result, float32 [batch·sequence, dimension].
 func (b *builder) int8Embeddings(t tables, n norm) string {
 	d := b.c.Dimension
 	ids, types, positions := b.tokens()
@@ -95,8 +96,10 @@ func (b *builder) int8Embeddings(t tables, n norm) string {
 	return b.normalise("embeddings", n, sum)
 }
 
-// int8Layer adds a layer as floatLayer does, in 8 bits, and returns the name of the result. rows names the input, which
-// is stored for the quantiser into; context and attended are ranges within the layer, and after normalises the result.
+// int8Layer adds layer i as floatLayer does, in 8 bits, and returns the name of the result. rows names the input,
+// which is stored as the quantiser into says (norm.storeFor). context and attended are the ranges of the
+// attention's result and of the feed-forward part's input. after normalises the result, and may store it for the
+// next layer's quantiser.
 func (b *builder) int8Layer(
 	i int,
 	l block,
@@ -159,7 +162,7 @@ func (b *builder) int8Layer(
 	return b.normalise(name+"normalised", after, b.op("Add", []string{product, restored(stored, mid, "attended")}))
 }
 
-// identityQuantiser returns the quantiser that stores inputs of d components as they are.
+// identityQuantiser returns the quantiser that stores inputs of d components as they are; it has no step.
 func identityQuantiser(d int) quantiser {
 	q := quantiser{shift: make([]float32, d), scale: make([]float32, d)}
 	for j := range q.scale {
@@ -168,9 +171,9 @@ func identityQuantiser(d int) quantiser {
 	return q
 }
 
-// rowProduct adds nodes for x·W of the values rows, which the activation has made, with one quantisation step for each
-// row: by its largest value, but never less than smallestStep. It returns the product's name. name begins the names of
-// the constants.
+// rowProduct adds nodes for the product of the value named rows, which the activation has made, with the weights l.
+// Each row has its own quantisation step: by its largest value, but never less than smallestStep. It returns the
+// name of the product, float32 without a bias. name begins the names of the constants.
 func (b *builder) rowProduct(name string, l quantisedLayer, rows string) string {
 	largest := b.op("ReduceMax", []string{rows}, onnx.IntList("axes", 1))
 	steps := b.op("Max", []string{

@@ -25,8 +25,8 @@ const (
 	lateImportanceBias   = "late.importance.bias"
 )
 
-// LateNames returns the names and shapes of the weights that a late expert has in addition to BERT's, for tokens'
-// vectors of length late over rows of length dimension.
+// LateNames returns the names and shapes of the tensors that a late expert has in addition to BERT's: late is the
+// length of a token's vector, dimension that of the last layer's rows.
 func LateNames(late, dimension int) []tensors.TensorShape {
 	return []tensors.TensorShape{
 		{Name: LateProjection, Shape: []int{late, dimension}},
@@ -35,8 +35,8 @@ func LateNames(late, dimension int) []tensors.TensorShape {
 	}
 }
 
-// late adds the head of a late expert to rows [batch·sequence, dimension], and returns the output, [batch, sequence,
-// late+1].
+// late adds the head of a late expert behind the value named rows, [batch·sequence, dimension], and returns the
+// output Tokens, [batch, sequence, late+1]. An encoder with a projection sets b.Err.
 func (b *builder) late(rows string, late int) *onnx.Value {
 	d := b.c.Dimension
 	if b.c.Projection > 0 && b.Err == nil {

@@ -30,7 +30,9 @@ const (
 	margin = 1.3
 )
 
-// newQuantiser returns the quantiser for the ranges of a layer's input and the layers that use it.
+// newQuantiser returns the quantiser for an input with the ranges r and this shift, which it keeps. Components that
+// are large in the input or small in the weights of the layers that use it get a larger scale; the step leaves room
+// for margin times the ranges.
 func newQuantiser(r ranges, shift []float32, layers ...linear) quantiser {
 	q := quantiser{shift: shift, scale: make([]float32, len(shift))}
 	reach := r.distanceFrom(shift)
@@ -50,7 +52,8 @@ func newQuantiser(r ranges, shift []float32, layers ...linear) quantiser {
 	return q
 }
 
-// plainQuantiser returns a quantiser for the ranges of a layer's input without shift and scale.
+// plainQuantiser returns a quantiser for an input with the ranges r that has only a step: each shift is 0 and each
+// scale 1.
 func plainQuantiser(r ranges) quantiser {
 	d := len(r.low)
 	q := quantiser{shift: make([]float32, d), scale: make([]float32, d)}
@@ -63,7 +66,8 @@ func plainQuantiser(r ranges) quantiser {
 	return q
 }
 
-// storeFor returns the layer normalisation whose result is stored for q.
+// storeFor returns a layer normalisation whose result is that of n as q stores it: less the shift, divided by the
+// scale.
 func (n norm) storeFor(q quantiser) norm {
 	out := norm{gamma: make([]float32, len(n.gamma)), beta: make([]float32, len(n.beta))}
 	for j := range n.gamma {
@@ -79,8 +83,8 @@ type quantisedLayer struct {
 	scale, bias []float32 // [out]
 }
 
-// quantise returns the layer with weights of 7 bits, one scale for each output. The bias makes up for the input's
-// shift.
+// quantise returns the layer for inputs that q stored, with weights of 7 bits and one scale for each output. The
+// bias makes up for the input's shift.
 func (l linear) quantise(q quantiser) quantisedLayer {
 	out := quantisedLayer{weight: make([]int8, len(l.weight)), scale: make([]float32, l.out), bias: make([]float32, l.out)}
 	row := make([]float64, l.in)
@@ -105,7 +109,8 @@ func (l linear) quantise(q quantiser) quantisedLayer {
 	return out
 }
 
-// rowQuantised returns a table [rows, width] in 8 bits, and the scale of each row.
+// rowQuantised returns a table [rows, width] in 8 bits, from -127 to 127, and the scale of each row: value = code ·
+// scale. A row of zeros has the scale 1.
 func rowQuantised(table []float32, width int) (values []int8, scales []float32) {
 	values, scales = make([]int8, len(table)), make([]float32, len(table)/width)
 	for r := range scales {
@@ -125,8 +130,9 @@ func rowQuantised(table []float32, width int) (values []int8, scales []float32) 
 	return values, scales
 }
 
-// product adds a node for x·W, W the weights l, and returns the name of the float32 product. x names values of 8 bits,
-// step the scalar by which they are scaled, zero the code that stands for 0, and bias what is added, "" for nothing.
+// product adds a node for the product of x with the weights l, and returns the name of the result, float32. x names
+// values of 8 bits, step the scalar by which they are scaled, zero the code that stands for 0, and bias what is
+// added; "": nothing. name begins the names of the constants.
 func (b *builder) product(name string, l quantisedLayer, x, step, zero, bias string) string {
 	in := len(l.weight) / len(l.scale)
 	out := len(l.scale)

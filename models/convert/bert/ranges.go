@@ -20,9 +20,9 @@ var sampleLengths = [...]int{4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64
 // sample is the hidden states of the sampled texts, each [tokens, dimension].
 type sample struct{ texts [][]float32 }
 
-// sample returns the embeddings of one random text for each of sampleLengths: each begins with the token cls, ends with
-// sep, and is at most as long as the model reads. The texts are the same in every run. If computing them fails, it sets
-// b.Err, unless that is set.
+// sample returns the embeddings of one random text for each of sampleLengths: each begins with the token cls, ends
+// with sep, and is at most as long as the model reads. The texts are the same in every run. If computing them
+// fails, b.Err is set, unless it is already, and the rows of that text are nil.
 func (b *builder) sample(t tables, cls, sep int) *sample {
 	source := rand.NewPCG(1, 2)
 	s := &sample{}
@@ -42,7 +42,8 @@ func (b *builder) sample(t tables, cls, sep int) *sample {
 	return s
 }
 
-// advanceLayer replaces the sample's states by those behind a layer, and returns the ranges of the values in between.
+// advanceLayer replaces the states in s by those behind the layer l, on all CPUs, and returns the ranges of two
+// values in between: the attention's result and the feed-forward part's input.
 func (s *sample) advanceLayer(c *Config, l block) (context, attended ranges) {
 	all := make([]layerOutput, len(s.texts))
 	var group errgroup.Group
@@ -62,7 +63,7 @@ func (s *sample) advanceLayer(c *Config, l block) (context, attended ranges) {
 	return context, attended
 }
 
-// currentRanges returns the ranges of the sample's present hidden states.
+// currentRanges returns the ranges of the components of the states in s.
 func (s *sample) currentRanges(dimension int) ranges {
 	var r ranges
 	for _, rows := range s.texts {
@@ -74,7 +75,7 @@ func (s *sample) currentRanges(dimension int) ranges {
 // ranges are the smallest and the largest value of each component.
 type ranges struct{ low, high []float32 }
 
-// includeRows widens the ranges to the values in rows, [n, dimension].
+// includeRows widens the ranges in r to the values in rows, [n, dimension]; an empty r gets theirs.
 func (r *ranges) includeRows(rows []float32, dimension int) {
 	if r.low == nil {
 		r.low, r.high = make([]float32, dimension), make([]float32, dimension)
@@ -88,7 +89,7 @@ func (r *ranges) includeRows(rows []float32, dimension int) {
 	}
 }
 
-// middleOf returns the middle of the range of each component.
+// middleOf returns the middle of the range of each component, in new memory.
 func (r ranges) middleOf() []float32 {
 	m := make([]float32, len(r.low))
 	for j := range m {
@@ -97,7 +98,7 @@ func (r ranges) middleOf() []float32 {
 	return m
 }
 
-// distanceFrom returns the largest distance of each component from centre.
+// distanceFrom returns, for each component, how far its range reaches from centre at most.
 func (r ranges) distanceFrom(centre []float32) []float32 {
 	a := make([]float32, len(r.low))
 	for j := range a {

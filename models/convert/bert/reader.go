@@ -33,8 +33,8 @@ const (
 	Select = "select"
 )
 
-// ReaderNames returns the names and shapes of the weights that a reader has in addition to BERT's, over rows of length
-// dimension; without selects, those of a reader without a selection.
+// ReaderNames returns the names and shapes of the tensors that a reader has in addition to BERT's, over rows of
+// length dimension. selects reports whether it has a selection, whose tensors are last.
 func ReaderNames(dimension int, selects bool) []tensors.TensorShape {
 	all := []tensors.TensorShape{{Name: ReaderSpan, Shape: []int{2, dimension}}, {Name: readerSpanBias, Shape: []int{2}}}
 	if selects {
@@ -46,7 +46,8 @@ func ReaderNames(dimension int, selects bool) []tensors.TensorShape {
 	return all
 }
 
-// reader adds the head of a reader to rows [batch·sequence, dimension], and returns the outputs.
+// reader adds the head of a reader behind the value named rows, [batch·sequence, dimension], and returns the
+// outputs Start and End and, with selects, Select. An encoder with a projection sets b.Err.
 func (b *builder) reader(rows string, selects bool) []*onnx.Value {
 	d := b.c.Dimension
 	if b.c.Projection > 0 && b.Err == nil {

@@ -18,7 +18,8 @@ const RelativeBias = "encoder.relative_attention_bias.weight"
 // relativeBias is the name of the graph's bias, float32 [1, heads, sequence, sequence].
 const relativeBias = "relative.bias"
 
-// biasBucket returns the bucket of the distance of a key from its query, positive for a key behind it.
+// biasBucket returns the bucket, from 0 to Relative-1, of the distance in tokens of a key from its query, positive
+// for a key behind it.
 func (c *Config) biasBucket(distance int) int {
 	half := c.Relative / 2
 	first := 0
@@ -35,8 +36,9 @@ func (c *Config) biasBucket(distance int) int {
 	return first + min(exact+int(grown*float32(half-exact)), half-1)
 }
 
-// readRelative reads the numbers of the buckets and sets b.relative: for each distance from -(Positions-1) on, the
-// number of each head, [2·Positions-1, heads]; nil without relative positions.
+// readRelative reads the numbers of the buckets and sets b.relative: for each distance from -(Positions-1) to
+// Positions-1, the number of each head, [2·Positions-1, heads]. It stays nil without relative positions, and while
+// tensors are only recorded.
 func (b *builder) readRelative() {
 	c := &b.c
 	if c.Relative == 0 {
@@ -52,7 +54,8 @@ func (b *builder) readRelative() {
 	}
 }
 
-// relativeSpread returns the difference of the largest and the least of the numbers of relative positions.
+// relativeSpread returns the difference of the largest and the least of the numbers in b.relative; 0 without
+// relative positions.
 func (b *builder) relativeSpread() float32 {
 	if len(b.relative) == 0 {
 		return 0
@@ -64,7 +67,7 @@ func (b *builder) relativeSpread() float32 {
 	return high - low
 }
 
-// relativeInput adds the bias of relative positions, which all layers add to their scores; nothing without relative
+// relativeInput adds the value relativeBias, which all layers add to their scores; nothing without relative
 // positions.
 func (b *builder) relativeInput() {
 	if len(b.relative) == 0 {
@@ -86,8 +89,8 @@ func (b *builder) relativeInput() {
 	b.graph.Add("Unsqueeze", relativeBias, []string{byHead, b.ints("relative.batch", 0)})
 }
 
-// relativeTo returns the name of the bias for the queries of all tokens, or of the first ones; "" without relative
-// positions.
+// relativeTo returns the name of the bias for the queries of all tokens or, with firstOnly, of the first ones, for
+// which it adds nodes; "" without relative positions.
 func (b *builder) relativeTo(firstOnly bool) string {
 	if len(b.relative) == 0 {
 		return ""

@@ -29,21 +29,23 @@ const (
 	RerankReLU = "relu"
 )
 
-// RerankerNames returns the names and shapes of the weights that a cross-encoder has in addition to BERT's, over rows
-// of length dimension.
+// RerankerNames returns the names and shapes of the tensors that a cross-encoder has in addition to BERT's, over
+// rows of length dimension.
 func RerankerNames(dimension int) []tensors.TensorShape {
 	b := &builder{c: Config{Dimension: dimension}}
 	b.rerankerLayers()
 	return b.Wanted
 }
 
-// rerankerLayers reads the two layers of a reranker's head.
+// rerankerLayers reads the two layers of a cross-encoder's head; see Loader.Read for errors.
 func (b *builder) rerankerLayers() (dense, score linear) {
 	d := b.c.Dimension
 	return b.linear(RerankerDense, d, d), b.linear(RerankerScore, 1, d)
 }
 
-// reranker adds the head of a cross-encoder to the first tokens' rows, [batch, dimension], and returns the output.
+// reranker adds the head of a cross-encoder behind the value named rows, the first tokens' [batch, dimension], and
+// returns the output Score. activation is RerankReLU, or anything else for tanh. An encoder with a projection sets
+// b.Err.
 func (b *builder) reranker(rows, activation string) []*onnx.Value {
 	if b.c.Projection > 0 && b.Err == nil {
 		b.Err = fmt.Errorf("the encoder ends with a projection to %d; a cross-encoder has none", b.c.Projection)

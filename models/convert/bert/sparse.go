@@ -13,8 +13,8 @@ import (
 // with BERT's activation f and the table of words. The text's weight for j is the largest over its tokens of
 // log(1 + max(logit, 0)). Since that grows with the logit, the largest is taken first.
 
-// SparseNames returns the names and shapes of the weights that the head of a masked language model has in addition to
-// BERT's.
+// SparseNames returns the names and shapes of the tensors that the head of a masked language model has in addition
+// to BERT's.
 func SparseNames(c Config) []tensors.TensorShape {
 	b := &builder{c: Config{Dimension: c.Dimension, Vocabulary: c.Vocabulary}}
 	b.sparseLayers()
@@ -28,7 +28,8 @@ const (
 	SparseWords = "mlm.words"
 )
 
-// sparseLayers reads the layers of a sparse expert's head, a masked language model's.
+// sparseLayers reads the layers of a sparse expert's head, which is a masked language model's; see Loader.Read for
+// errors.
 func (b *builder) sparseLayers() (dense linear, n norm, words linear) {
 	d := b.c.Dimension
 	return b.linear(SparseDense, d, d), b.norm(sparseNorm), b.linear(SparseWords, b.c.Vocabulary, d)
@@ -37,8 +38,8 @@ func (b *builder) sparseLayers() (dense linear, n norm, words linear) {
 // lowest is less than any logit, and that of padding.
 const lowest = -1e30
 
-// sparse adds the head to the rows of all tokens, [batch·sequence, dimension], and returns the output: the weights of
-// the word pieces, [batch, vocabulary].
+// sparse adds the head of a sparse expert behind the value named rows, those of all tokens [batch·sequence,
+// dimension], and returns the output Embedding: the weights of the word pieces, [batch, vocabulary], none below 0.
 func (b *builder) sparse(rows string) []*onnx.Value {
 	dense, n, words := b.sparseLayers()
 	hidden := b.normalise(sparseNorm, n, b.activate(b.gemm(SparseDense, dense, rows)))

@@ -11,7 +11,8 @@ import (
 
 // charsmap returns a map of characters in SentencePiece's format (precompiled_charsmap): the model's own, which has
 // single characters, and a letter with a mark behind it as the one character that NFKC makes of both. (Longer
-// sequences need none: what splits texts looks up no more than five bytes.)
+// sequences need none: what splits texts looks up no more than five bytes.) It fails if the map is too large for
+// the format.
 func (m *Model) charsmap() ([]byte, error) {
 	all := make(map[string]string, len(m.Characters)+1000)
 	for c := range rune(unicode.MaxRune + 1) {
@@ -73,8 +74,8 @@ const (
 	offsetAt = 10
 )
 
-// add makes the nodes below the one at a place, for the keys from first to end, which are equal in their first depth
-// bytes.
+// add makes the nodes below the one at place in t.units, for the keys from first up to, but not including, end,
+// which are equal in their first depth bytes. It fails as findBase does.
 func (t *trie) add(first, end, depth, place int) error {
 	var labels []int
 	for i := first; i < end; i++ {
@@ -123,8 +124,9 @@ func (t *trie) add(first, end, depth, place int) error {
 	return nil
 }
 
-// findBase returns a free base for children with these labels of the node at a place. It fails if the array would be
-// larger than a unit's offset can say.
+// findBase returns a place such that those of all labels, base xor label, are free for children of the node at
+// place, and notes it as taken; it lengthens the array where needed. labels are ascending. It fails if the array
+// would be larger than a unit's offset can express.
 func (t *trie) findBase(labels []int, place int) (int, error) {
 	for t.free < len(t.used) && t.used[t.free] {
 		t.free++

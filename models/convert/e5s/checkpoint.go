@@ -20,8 +20,9 @@ const (
 	PassagePrefix  = "passage: "
 )
 
-// WriteCheckpoint writes the model into a folder, which exists, as a checkpoint of sentence-transformers: weights in
-// full precision (.5 GB), a tokenizer, and the settings that the model was published with.
+// WriteCheckpoint writes the model into a folder, which exists, as a checkpoint of sentence-transformers: weights
+// in full precision (.5 GB), a tokenizer, and the settings that the model was published with. Files of the same
+// names are replaced. After an error, or once ctx has ended, some files may be there or cut short.
 func (m *Model) WriteCheckpoint(ctx context.Context, folder string) error {
 	tokenizer, err := m.tokenizer()
 	if err != nil {
@@ -82,7 +83,7 @@ type named struct {
 	shape     []int
 }
 
-// weights returns the tensors of the checkpoint in the order in which they are written.
+// weights returns the tensors of the checkpoint in the order in which they are written, without their values.
 func (m *Model) weights() []named {
 	d, inner := m.Dimension, m.Inner
 	all := []named{
@@ -116,7 +117,8 @@ func (m *Model) weights() []named {
 	return all
 }
 
-// writeWeights writes all tensors in the format safetensors, one after the other, so that one at a time is in memory.
+// writeWeights writes all tensors in the format safetensors, one after the other, so that one at a time is in
+// memory. It fails if a tensor is missing and once ctx has ended, with a part written.
 func (m *Model) writeWeights(ctx context.Context, w io.Writer) error {
 	header := map[string]any{}
 	begin := 0
@@ -168,7 +170,7 @@ func writeFloats(w io.Writer, values []float32) error {
 	return nil
 }
 
-// product returns the number of elements of a tensor of this shape.
+// product returns the number of elements of a tensor of this shape; 1 for no axes.
 func product(shape []int) int {
 	n := 1
 	for _, size := range shape {
@@ -177,7 +179,8 @@ func product(shape []int) int {
 	return n
 }
 
-// tokenizer returns the tokenizer.json of the model: XLM-RoBERTa's, with its map of characters and pieces.
+// tokenizer returns the content of the model's tokenizer.json: XLM-RoBERTa's, with its map of characters and its
+// pieces. It fails as charsmap does.
 func (m *Model) tokenizer() (map[string]any, error) {
 	charsmap, err := m.charsmap()
 	if err != nil {
@@ -224,7 +227,8 @@ func (m *Model) tokenizer() (map[string]any, error) {
 	}, nil
 }
 
-// isSpecial reports whether a piece is one that no text becomes.
+// isSpecial reports whether the piece with this id is one that no text becomes: start, end, padding, unknown, or a
+// last piece that begins with "<", such as <mask>.
 func (m *Model) isSpecial(id int) bool {
 	return id == m.Start || id == m.End || id == m.Padding || id == m.Unknown ||
 		id == len(m.Pieces)-1 && strings.HasPrefix(m.Pieces[id], "<")

@@ -55,7 +55,8 @@ type place struct {
 	begin  int
 }
 
-// Open reads a file. It fails if the file is not in this format or damaged.
+// Open reads the file at path whole into memory. It fails if the file is not in this format, damaged, or larger
+// than a GiB.
 func Open(path string) (*Model, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -104,7 +105,8 @@ func Parse(data []byte) (*Model, error) {
 	return m, m.check()
 }
 
-// readPieces reads the tokenizer's pieces with their scores.
+// readPieces reads the tokenizer's pieces with their scores and the numbers of the special ones into m. It sets
+// r.err if they are damaged.
 func (m *Model) readPieces(r *reader) {
 	count := r.size(mostPieces)
 	for _, number := range []*int{&m.Start, &m.End, &m.Padding, &m.Unknown} {
@@ -136,7 +138,7 @@ func (m *Model) readPieces(r *reader) {
 	}
 }
 
-// readCharacters reads the map of characters.
+// readCharacters reads the map of characters into m. It sets r.err if it is damaged.
 func (m *Model) readCharacters(r *reader) {
 	count := r.size(mostMapped)
 	inner := &reader{data: r.bytes(uint64(r.uint32()))}
@@ -154,7 +156,8 @@ func (m *Model) readCharacters(r *reader) {
 	}
 }
 
-// readDirectory reads where the tensors are.
+// readDirectory reads into m where the tensors are. It sets r.err for a tensor of an unknown type, a wrong length
+// or beyond the end of the file.
 func (m *Model) readDirectory(r *reader) {
 	count := r.size(mostTensors)
 	m.tensors = make(map[string]place, count)
@@ -181,7 +184,8 @@ func (m *Model) readDirectory(r *reader) {
 	}
 }
 
-// check returns an error if the model's sizes contradict each other.
+// check returns an error if the vectors cannot be divided among the heads, or there are more pieces than rows for
+// them.
 func (m *Model) check() error {
 	if m.Heads == 0 || m.Dimension == 0 || m.Dimension%m.Heads != 0 || m.Vocabulary < len(m.Pieces) {
 		return fmt.Errorf(
@@ -192,7 +196,8 @@ func (m *Model) check() error {
 	return nil
 }
 
-// Tensor returns the numbers of a tensor. It fails if there is none of the name, or it has another number of them.
+// Tensor returns the numbers of a tensor in new memory, decoded where they are in blocks. It fails if there is none
+// of the name, or it has not count numbers.
 func (m *Model) Tensor(name string, count int) ([]float32, error) {
 	at, ok := m.tensors[name]
 	if !ok || at.count != count {
@@ -217,7 +222,7 @@ func (m *Model) Tensor(name string, count int) ([]float32, error) {
 	return out, nil
 }
 
-// fromHalf returns the number that is in float16.
+// fromHalf returns the number whose bits in float16 these are; infinity and NaN stay so.
 func fromHalf(bits uint16) float32 {
 	sign := uint32(bits>>15) << 31
 	exponent := int(bits >> 10 & 31)
@@ -242,7 +247,8 @@ type reader struct {
 	err  error
 }
 
-// bytes returns the next bytes, which are not copied; nil if there are not so many.
+// bytes returns the next count bytes, which share memory with the reader's; nil, with r.err set, if there are not
+// so many or there was an error before.
 func (r *reader) bytes(count uint64) []byte {
 	if r.err == nil && count > uint64(len(r.data)-r.at) {
 		r.err = fmt.Errorf("%d bytes at byte %d go beyond the end, %d", count, r.at, len(r.data))
@@ -255,6 +261,7 @@ func (r *reader) bytes(count uint64) []byte {
 	return out
 }
 
+// byte returns the next byte; 0 if there is none.
 func (r *reader) byte() byte {
 	if b := r.bytes(1); b != nil {
 		return b[0]
@@ -262,6 +269,7 @@ func (r *reader) byte() byte {
 	return 0
 }
 
+// uint16 returns the number in the next two bytes; 0 if they are not there.
 func (r *reader) uint16() uint16 {
 	if b := r.bytes(2); b != nil {
 		return binary.LittleEndian.Uint16(b)
@@ -269,6 +277,7 @@ func (r *reader) uint16() uint16 {
 	return 0
 }
 
+// uint32 returns the number in the next four bytes; 0 if they are not there.
 func (r *reader) uint32() uint32 {
 	if b := r.bytes(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
@@ -276,6 +285,7 @@ func (r *reader) uint32() uint32 {
 	return 0
 }
 
+// uint64 returns the number in the next eight bytes; 0 if they are not there.
 func (r *reader) uint64() uint64 {
 	if b := r.bytes(8); b != nil {
 		return binary.LittleEndian.Uint64(b)
@@ -283,7 +293,7 @@ func (r *reader) uint64() uint64 {
 	return 0
 }
 
-// rune returns the next character; it fails for a number that is none.
+// rune returns the character whose number is in the next four bytes; it sets r.err for a number that is none.
 func (r *reader) rune() rune {
 	c := rune(r.uint32())
 	if r.err == nil && !utf8.ValidRune(c) {
@@ -292,7 +302,8 @@ func (r *reader) rune() rune {
 	return c
 }
 
-// size returns a number that is not above most; it fails for a greater one.
+// size returns the number in the next four bytes; 0, with r.err set, if it is above most or there was an error
+// before.
 func (r *reader) size(most int) int {
 	n := r.uint32()
 	if r.err == nil && int64(n) > int64(most) {

@@ -23,16 +23,17 @@ const maxModel = math.MaxInt32
 // message makes the types that embed it protobuf messages. The protobuf library takes the fields from their tags.
 type message struct{}
 
-// Reset implements a protobuf message; it does nothing.
+// Reset does nothing; messages of the protobuf library have it.
 func (*message) Reset() {}
 
-// String implements a protobuf message.
+// String returns the same words for each message; messages of the protobuf library have it.
 func (*message) String() string { return "a message of onnx.proto" }
 
-// ProtoMessage implements a protobuf message.
+// ProtoMessage does nothing; it marks a message of the protobuf library.
 func (*message) ProtoMessage() {}
 
-// Read parses a model. The bytes need not be trusted.
+// Read parses a model from the bytes of a file, which need not be trusted. It fails for bytes that are no ONNX
+// model, a model without a graph, and an input or output without a name. What the graph computes is not checked.
 func Read(data []byte) (*Model, error) {
 	m := &Model{}
 	if err := proto.Unmarshal(data, protoadapt.MessageV2Of(m)); err != nil {
@@ -47,8 +48,9 @@ func Read(data []byte) (*Model, error) {
 	return m, nil
 }
 
-// Write writes the model. The same model gives the same bytes. Weights are written from their tensors, without another
-// copy in memory.
+// Write writes the model to w. The same model gives the same bytes. Weights are written from their tensors, without
+// another copy in memory. It fails, with nothing written, if the model would be longer than a file of the format
+// can be (2 GiB).
 func (m *Model) Write(w io.Writer) error {
 	model, graph := *m, *m.Graph
 	model.Graph, graph.Initialisers = nil, nil
@@ -82,7 +84,8 @@ func (m *Model) Write(w io.Writer) error {
 	return nil
 }
 
-// headBytes returns the encoding of the tensor's field in the graph up to its raw elements.
+// headBytes returns the encoding of the tensor's field in the graph up to its raw elements, which have to follow
+// it.
 func (t *Tensor) headBytes() ([]byte, error) {
 	tensor := *t
 	tensor.Raw = nil
@@ -94,20 +97,22 @@ func (t *Tensor) headBytes() ([]byte, error) {
 	return append(protowire.AppendVarint(field, uint64(len(b)+len(t.Raw))), b...), err
 }
 
-// Given returns the inputs that a caller has to give, without the constants that old exporters list among them.
+// Given returns the inputs that a caller has to give, in the graph's order: without the constants that old
+// exporters list among them.
 func (m *Model) Given() []*Value {
 	return slices.DeleteFunc(slices.Clone(m.Graph.Inputs), func(v *Value) bool {
 		return slices.ContainsFunc(m.Graph.Initialisers, func(t *Tensor) bool { return t.Name == v.Name })
 	})
 }
 
-// Uses reports whether the graph has one of the operators, of any operator set. Graphs inside control flow are not
-// searched.
+// Uses reports whether the graph has a node with one of the operators, of any operator set. Graphs inside control
+// flow are not searched.
 func (m *Model) Uses(operators ...string) bool {
 	return slices.ContainsFunc(m.Graph.Nodes, func(n *Node) bool { return slices.Contains(operators, n.Op) })
 }
 
-// FreePrefix returns a prefix that no value's name in the model has.
+// FreePrefix returns a prefix, "conclave." with as many "_" before it as it takes, with which no value's name in
+// the model begins.
 func (m *Model) FreePrefix() string {
 	var names []string
 	for _, n := range m.Graph.Nodes {
@@ -134,8 +139,8 @@ type ExternalData struct {
 	Offset, Length int64
 }
 
-// File returns where the tensor's elements are in another file; nil if they are in the model. It fails for an entry
-// that makes no sense.
+// File returns where the tensor's elements are in another file; nil, without an error, if they are in the model. It
+// fails if the offset or length is no number of bytes.
 func (t *Tensor) File() (*ExternalData, error) {
 	if t.Location != 1 {
 		return nil, nil
@@ -160,5 +165,6 @@ func (t *Tensor) File() (*ExternalData, error) {
 	return f, nil
 }
 
-// Embed sets the tensor's elements, so that they are in the model and no longer in another file.
+// Embed makes raw, which is kept, the tensor's elements, so that they are in the model and no longer in another
+// file.
 func (t *Tensor) Embed(raw []byte) { t.Raw, t.External, t.Location = raw, nil, 0 }

@@ -31,7 +31,8 @@ const (
 	Double  DataType = 11
 )
 
-// String returns the type's name as error messages show it.
+// String returns the type's name as error messages show it: "float32"; "another type" for one that has no constant
+// here.
 func (t DataType) String() string {
 	name, ok := map[DataType]string{
 		Float: "float32", Uint8: "uint8", Int8: "int8", Int32: "int32", Int64: "int64", Bool: "bool", Float16: "float16", Double: "float64",
@@ -149,13 +150,15 @@ type Dim struct {
 	XXX_unrecognized []byte
 }
 
-// New returns a model of a graph, with the given version of ONNX's own operators.
+// New returns a model of the graph g, which it keeps, with this version of ONNX's own operators. producer is the
+// name of the program that makes it. Other operator sets are added to Opsets.
 func New(producer string, version int64, g *Graph) *Model {
 	return &Model{IRVersion: irVersion, Producer: producer, Opsets: []*Opset{{Version: version}}, Graph: g}
 }
 
-// Add appends a node with one output, which has the node's name, and returns
-// that name. Operators of ONNX Runtime's own are in its domain.
+// Add appends a node with one output, whose name both have, and returns that name. MultiHeadAttention, FusedMatMul,
+// Gelu, FastGelu and MatMulIntegerToFloat are taken from ONNX Runtime's own operators (Microsoft), all others from
+// ONNX's.
 func (g *Graph) Add(op, output string, inputs []string, attributes ...*Attribute) string {
 	n := &Node{Name: output, Op: op, Inputs: inputs, Outputs: []string{output}, Attributes: attributes}
 	switch op {
@@ -166,7 +169,7 @@ func (g *Graph) Add(op, output string, inputs []string, attributes ...*Attribute
 	return output
 }
 
-// Constant appends an initialiser and returns its name.
+// Constant appends an initialiser, which is kept, and returns its name.
 func (g *Graph) Constant(t *Tensor) string {
 	g.Initialisers = append(g.Initialisers, t)
 	return t.Name
@@ -196,7 +199,7 @@ func NewValue(name string, elem DataType, shape ...Dim) *Value {
 	return &Value{Name: name, Type: &Type{Tensor: t}}
 }
 
-// Elem returns the type of a value's elements; 0 for a value that is no tensor.
+// Elem returns the type of a value's elements; 0 for a value that is no tensor or has no type.
 func (v *Value) Elem() DataType {
 	if v.Type == nil || v.Type.Tensor == nil {
 		return 0
@@ -204,7 +207,7 @@ func (v *Value) Elem() DataType {
 	return v.Type.Tensor.Elem
 }
 
-// Shape returns the lengths of a value's axes; nil if the model does not give them.
+// Shape returns the lengths of a value's axes; nil if the model does not give them or the value is no tensor.
 func (v *Value) Shape() []*Dim {
 	if v.Elem() == 0 || v.Type.Tensor.Shape == nil {
 		return nil
@@ -215,10 +218,12 @@ func (v *Value) Shape() []*Dim {
 // Fixed returns an axis of n elements.
 func Fixed(n int) Dim { return Dim{Size: int64(n)} }
 
-// Varying returns an axis whose length may differ from call to call.
+// Varying returns an axis whose length may differ from call to call. Axes of the same name are of the same length;
+// the name may be "".
 func Varying(name string) Dim { return Dim{Name: name} }
 
-// Floats returns a float32 tensor.
+// Floats returns a float32 tensor of these values, row by row, and this shape; without dims it has no axes and one
+// value.
 func Floats(name string, values []float32, dims ...int) *Tensor {
 	raw := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -227,7 +232,8 @@ func Floats(name string, values []float32, dims ...int) *Tensor {
 	return &Tensor{Name: name, Type: Float, Dims: int64s(dims), Raw: raw}
 }
 
-// Ints returns an int64 tensor.
+// Ints returns an int64 tensor of these values, row by row, and this shape; without dims it has no axes and one
+// value.
 func Ints(name string, values []int64, dims ...int) *Tensor {
 	var raw []byte
 	for _, v := range values {
@@ -236,7 +242,7 @@ func Ints(name string, values []int64, dims ...int) *Tensor {
 	return &Tensor{Name: name, Type: Int64, Dims: int64s(dims), Raw: raw}
 }
 
-// Bytes returns an int8 tensor.
+// Bytes returns an int8 tensor of these values, row by row, and this shape.
 func Bytes(name string, values []int8, dims ...int) *Tensor {
 	raw := make([]byte, len(values))
 	for i, v := range values {
@@ -253,7 +259,8 @@ func int64s(values []int) (out []int64) {
 	return out
 }
 
-// Describe returns a list of values for a message, each with its type and shape.
+// Describe returns a list of values for a message, each with its name, type and shape, separated by semicolons:
+// "input_ids int64 [batch, ?]".
 func Describe(values ...*Value) string {
 	var all []string
 	for _, v := range values {

@@ -9,16 +9,16 @@ type Tail struct {
 	Prefix string
 }
 
-// First adds the selection of the first token's vector of hidden, [batch, sequence, dimension], and returns the name of
-// the result, [batch, dimension].
+// First adds the selection of the first token's vector of the value named hidden, [batch, sequence, dimension], and
+// returns the name of the result, [batch, dimension].
 func (t Tail) First(hidden string) string {
 	index := t.constant(Ints("first", []int64{0}))
 	return t.op("Gather", "cls", []string{hidden, index}, Int("axis", 1))
 }
 
-// Mean adds the mean of hidden, [batch, sequence, dimension], over the tokens whose entry in mask, int64 [batch,
-// sequence], is 1, and returns the name of the result, [batch, dimension]. Sum and count are products with the mask,
-// several times faster than multiplying and reducing.
+// Mean adds the mean of the value named hidden, [batch, sequence, dimension], over the tokens whose entry in the
+// value named mask, int64 [batch, sequence], is 1, and returns the name of the result, [batch, dimension]; 0 where
+// no token counts. Sum and count are products with the mask, several times faster than multiplying and reducing.
 func (t Tail) Mean(hidden, mask string) string {
 	values := t.op("Cast", "mask", []string{mask}, Int("to", int64(Float)))
 	row := t.op("Reshape", "row", []string{values, t.constant(Ints("rowshape", []int64{0, 1, -1}, 3))})
@@ -30,14 +30,14 @@ func (t Tail) Mean(hidden, mask string) string {
 	return t.op("Reshape", "mean", []string{means, t.constant(Ints("flat", []int64{0, -1}, 2))})
 }
 
-// UnitLength adds the division of each vector of input, [batch, dimension], by its Euclidean length, or by 1e-12 if
-// that is more, and returns the name of the result.
+// UnitLength adds the division of each vector of the value named input, [batch, dimension], by its Euclidean
+// length, or by 1e-12 if that is more, and returns the name of the result.
 func (t Tail) UnitLength(input string, dimension int) string {
 	return t.op("Div", "unit", []string{input, t.Length(input, dimension)})
 }
 
-// Length adds the Euclidean length of each vector of input, [batch, dimension], or 1e-12 if that is more, and returns
-// the name of the result, [batch, 1].
+// Length adds the Euclidean length of each vector of the value named input, [batch, dimension], or 1e-12 if that is
+// more, and returns the name of the result, [batch, 1].
 func (t Tail) Length(input string, dimension int) string {
 	ones := make([]float32, dimension)
 	for i := range ones {
@@ -51,12 +51,12 @@ func (t Tail) Length(input string, dimension int) string {
 	)
 }
 
-// Float32 adds the conversion of a value to float32 and returns the name of the result.
+// Float32 adds the conversion of the value with this name to float32 and returns the name of the result.
 func (t Tail) Float32(value string) string {
 	return t.op("Cast", "float32", []string{value}, Int("to", int64(Float)))
 }
 
-// Name adds a node that gives a value the name of an output.
+// Name adds a node that gives the value named value a second name, output.
 func (t Tail) Name(value, output string) {
 	t.Graph.Nodes = append(
 		t.Graph.Nodes,
@@ -64,13 +64,13 @@ func (t Tail) Name(value, output string) {
 	)
 }
 
-// constant adds a tensor to the graph, with the prefix before its name, and returns that name.
+// constant adds a tensor, which it renames, to the graph with the prefix before its name, and returns the new name.
 func (t Tail) constant(tensor *Tensor) string {
 	tensor.Name = t.Prefix + tensor.Name
 	return t.Graph.Constant(tensor)
 }
 
-// op adds an operator to the graph, with the prefix before its output's name, and returns that name.
+// op adds an operator to the graph, with the prefix before its output's name, and returns the whole name.
 func (t Tail) op(op, name string, inputs []string, attributes ...*Attribute) string {
 	return t.Graph.Add(op, t.Prefix+name, inputs, attributes...)
 }

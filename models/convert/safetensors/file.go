@@ -51,7 +51,8 @@ type File struct {
 	names   []string
 }
 
-// OpenCheckpoint opens the weights of a published checkpoint, the file model.safetensors in dir. The caller closes it.
+// OpenCheckpoint opens the weights of a published checkpoint, the file model.safetensors in dir. The caller closes
+// it. It fails as Open does; where there are weights in another form, the fs.ErrNotExist says how to convert them.
 func OpenCheckpoint(dir string) (*File, error) {
 	f, err := Open(filepath.Join(dir, "model.safetensors"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -67,7 +68,8 @@ func OpenCheckpoint(dir string) (*File, error) {
 	return f, err
 }
 
-// Open opens the file at path and reads its header. The caller closes it. It fails if the header is damaged.
+// Open opens the regular file at path and reads its header; values are read later. The caller closes it. It fails
+// if the header is damaged or does not describe the whole file.
 func Open(path string) (*File, error) {
 	f, err := disk.OpenRegular(path)
 	if err != nil {
@@ -86,7 +88,8 @@ func Open(path string) (*File, error) {
 	return file, nil
 }
 
-// New reads the header of a file of size bytes.
+// New reads the header of a file of size bytes, from source, which the File keeps. Close does not close source. It
+// fails if the header is damaged or does not describe the whole file.
 func New(source io.ReaderAt, size int64) (*File, error) {
 	var length [8]byte
 	if size < 8 {
@@ -112,7 +115,7 @@ func New(source io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// Close closes a file that Open opened.
+// Close closes a file that Open opened; of one that New made it does nothing.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil
@@ -120,7 +123,7 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Names returns the names of the tensors in the order of their places in the file.
+// Names returns the names of the tensors in the order of their places in the file; callers do not change it.
 func (f *File) Names() []string { return f.names }
 
 // Info returns the description of a tensor; false if there is none with the name.
@@ -129,8 +132,9 @@ func (f *File) Info(name string) (Info, bool) {
 	return info, ok
 }
 
-// parse sets the tensors and the metadata of a file from its header. start is the offset of the data, size that of the
-// file's end. It fails if tensors overlap or leave gaps.
+// parse sets the tensors, their names and the metadata of f from the JSON of its header. start is the offset of the
+// data, size the length of the file. It fails if an entry is impossible, or tensors overlap, leave gaps or do not
+// end where the file does.
 func (f *File) parse(header []byte, start, size int64) error {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(header, &raw); err != nil {
@@ -171,8 +175,9 @@ func (f *File) parse(header []byte, start, size int64) error {
 	return nil
 }
 
-// placeTensor returns a tensor's place in the file from its entry in the header. It fails if the entry is incomplete or
-// impossible.
+// placeTensor returns a tensor's description from its entry in the header. start and size are as for parse. It
+// fails if the entry is incomplete, lies outside the file or does not fit its length; a type that is not known is
+// accepted.
 func placeTensor(name string, value json.RawMessage, start, size int64) (Info, error) {
 	var e entry
 	if err := json.Unmarshal(value, &e); err != nil {

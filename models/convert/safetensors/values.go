@@ -10,8 +10,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// Floats returns the values of a tensor of type F32, F16 or BF16 as float32, row by row. It fails if the tensor is
-// missing or has another type or shape, and for a value that is not finite, since no encoder works with such weights.
+// Floats returns the values of a tensor of type F32, F16 or BF16 as float32, row by row, in new memory. It fails if
+// the tensor is missing or has another type or shape, and for a value that is not finite, since no encoder works
+// with such weights.
 func (f *File) Floats(name string, shape ...int) ([]float32, error) {
 	info, ok := f.tensors[name]
 	if !ok {

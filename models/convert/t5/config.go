@@ -40,8 +40,9 @@ type Config struct {
 	OwnHead bool
 }
 
-// Validate returns an error for each impossible value of the configuration. The bounds are far above any
-// published T5 and keep hostile numbers from becoming allocations.
+// Validate returns an error for each impossible value of the configuration, joined, under its name in config.json;
+// nil if there is none. The bounds are far above any published T5 and keep hostile numbers from becoming
+// allocations.
 func (c *Config) Validate() error {
 	var all []error
 	between := func(key string, v, low, high int) {
@@ -78,7 +79,7 @@ var activations = map[string]string{"relu": "Relu", "gelu": "Gelu", "gelu_new": 
 
 const silu = "Sigmoid" // to be multiplied with its input
 
-// isGated reports whether the feed-forward layers have a gate.
+// isGated reports whether the feed-forward layers multiply the activated values with a second product, the gate.
 func (c *Config) isGated() bool { return strings.HasPrefix(c.FeedForward, "gated-") }
 
 // activationName returns the key in activations of the model's activation: FeedForward without "gated-". "gated-gelu"
@@ -101,9 +102,10 @@ func (c Config) String() string {
 	)
 }
 
-// biasRow returns the row of the bias for a key that is distance positions behind its query, negative for one before
-// it. The keys of a decoder are never behind. It is computed in float32 as transformers does, so that distances at a
-// bucket's edge fall on the same side.
+// biasRow returns the row, from 0, of the checkpoint's table of biases for a key that is distance positions behind
+// its query, negative for one before it. decoder chooses the decoder's table, whose keys are never behind: a
+// positive distance counts as 0. It is computed in float32 as transformers does, so that distances at a bucket's
+// edge fall on the same side.
 func (c *Config) biasRow(distance int, decoder bool) int {
 	buckets := c.Buckets
 	from := 0

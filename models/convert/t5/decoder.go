@@ -23,16 +23,16 @@ func PresentKey(layer int) string { return fmt.Sprintf("present.%d.key", layer) 
 // PastValue of the next step.
 func PresentValue(layer int) string { return fmt.Sprintf("present.%d.value", layer) }
 
-// WriteDecoder writes the graph of one step of the decoder. Its inputs are the new
-// tokens, InputIDs int64 [B, S]; for each of their rows the row of the past that it
-// goes on from, Beams int64 [B]; for each layer PastKey and PastValue, float32
-// [A, Heads, T, HeadSize], where T is 0 in the first step, and the encoder's CrossKey
-// and CrossValue.
+// WriteDecoder writes the graph of one step of the decoder. Its inputs are the new tokens, InputIDs int64 [B, S];
+// for each of their rows the row of the past that it goes on from, Beams int64 [B]; for each layer PastKey and
+// PastValue, float32 [A, Heads, T, HeadSize], where T is 0 in the first step, and the encoder's CrossKey and
+// CrossValue.
 //
-// Its outputs are Logits, float32 [B, S, Vocabulary]; for each layer PresentKey and
-// PresentValue, [B, Heads, T+S, HeadSize]; and Attention, [B·S, P]: for each new token,
-// its attention to the passages' tokens, averaged over layers and heads. Each row adds
-// up to 1.
+// Its outputs are Logits, float32 [B, S, Vocabulary]; for each layer PresentKey and PresentValue, [B, Heads, T+S,
+// HeadSize]; and Attention, [B·S, P]: for each new token, its attention to the passages' tokens, averaged over
+// layers and heads. Each row adds up to 1.
+//
+// It fails if c is invalid, a tensor is missing or the model would be too long for a file.
 func WriteDecoder(w io.Writer, c Config, weights tensors.Weights) error {
 	b, err := newBuilder(c, weights, "t5-decoder")
 	if err != nil {
@@ -59,7 +59,8 @@ func WriteDecoder(w io.Writer, c Config, weights tensors.Weights) error {
 	return b.write(w)
 }
 
-// decoder adds the nodes of one step of the decoder, with the inputs and outputs for keys and values.
+// decoder adds the nodes of one step of the decoder, with the outputs Logits, Attention and those for keys and
+// values; the graph's inputs and outputs are declared by WriteDecoder.
 func (b *builder) decoder() {
 	c := &b.c
 	table := b.floats(tableName, b.Read(tableName, c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension)
@@ -88,7 +89,8 @@ func (b *builder) decoder() {
 	b.head(table, b.normalise("decoder.final_", rows))
 }
 
-// head adds the output Logits: the logit of each piece of the vocabulary, by the table of pieces or the head's own.
+// head adds the output Logits: the logit of each piece of the vocabulary, for the value named rows. table names the
+// table of pieces, which is used unless the head has a matrix of its own.
 func (b *builder) head(table, rows string) {
 	c := &b.c
 	scale := float32(1)
@@ -104,7 +106,8 @@ func (b *builder) head(table, rows string) {
 	b.graph.Add("Reshape", Logits, []string{logits, shape})
 }
 
-// decoderPositions adds the biases of the decoder's attention to itself and returns their name. The first row of their
+// decoderPositions adds the biases of the decoder's attention to itself, [1, heads, queries, keys], and returns
+// their name. name is the prefix of the table's tensor; queries and keys name their positions. The last row of the
 // table is for keys behind their query, which no query may see.
 func (b *builder) decoderPositions(name, queries, keys string) string {
 	c := &b.c
@@ -118,8 +121,9 @@ func (b *builder) decoderPositions(name, queries, keys string) string {
 	return b.positions(b.floats("decoder.positions", table, c.MaxDistance+2, c.Heads), queries, keys, -c.MaxDistance, 1)
 }
 
-// attendBefore adds the attention of each token to itself and those before it, in layer i, and returns the name of the
-// result.
+// attendBefore adds the attention of each token to itself and those before it, in layer i, to the value named rows,
+// with the outputs PresentKey and PresentValue, and returns the name of the sum. name is the prefix of the layer's
+// tensors, joined names the shape [batch, tokens, inner size], and bias the biases of positions.
 func (b *builder) attendBefore(i int, name, rows, joined, bias string) string {
 	c := &b.c
 	normal := b.normalise(name, rows)
@@ -143,8 +147,10 @@ func (b *builder) attendBefore(i int, name, rows, joined, bias string) string {
 	return b.op("Add", []string{rows, b.linear(name+"o", context, c.Dimension, c.innerSize())})
 }
 
-// attendPassages adds the attention of each token to the tokens of all passages, in layer i; share names the mean of
-// the heads' attention, [B·S, P]. All rows attend to the same keys, so that each head is one product of matrices.
+// attendPassages adds the attention of each token to the tokens of all passages, in layer i, to the value named
+// rows. out names the sum, and share the mean of the heads' attention, [B·S, P]. name is the prefix of the layer's
+// tensors, and joined names the shape [batch, tokens, inner size]. All rows attend to the same keys, so that each
+// head is one product of matrices.
 func (b *builder) attendPassages(i int, name, rows, joined string) (out, share string) {
 	c := &b.c
 	normal := b.normalise(name, rows)

@@ -27,12 +27,12 @@ func CrossValue(layer int) string { return fmt.Sprintf("cross.%d.value", layer) 
 // tableName is the name of the table of pieces, which encoder, decoder and often the head share.
 const tableName = "shared.weight"
 
-// WriteEncoder writes the graph that reads the passages. Its inputs are InputIDs and
-// AttentionMask, int64 [passages, tokens]; padding may stand anywhere. Its outputs are
-// the tokens' states without those of the padding, the passages' one after another:
-// States, float32 [1, P, Dimension], and for each layer of the decoder what it makes of
-// them, CrossKey and CrossValue, [Heads, P, HeadSize]. P is the number of ones in the
-// mask.
+// WriteEncoder writes the graph that reads the passages. Its inputs are InputIDs and AttentionMask, int64
+// [passages, tokens]; padding may stand anywhere. Its outputs are the tokens' states without those of the padding,
+// the passages' one after another: States, float32 [1, P, Dimension], and for each layer of the decoder what it
+// makes of them, CrossKey and CrossValue, [Heads, P, HeadSize]. P is the number of ones in the mask.
+//
+// It fails if c is invalid, a tensor is missing or the model would be too long for a file.
 func WriteEncoder(w io.Writer, c Config, weights tensors.Weights) error {
 	b, err := newBuilder(c, weights, "t5-encoder")
 	if err != nil {
@@ -48,7 +48,8 @@ func WriteEncoder(w io.Writer, c Config, weights tensors.Weights) error {
 	return b.write(w)
 }
 
-// encoder adds the encoder and returns the name of the states of all tokens without padding, [P, Dimension].
+// encoder adds the nodes of the encoder and returns the name of the states of all tokens without padding, [P,
+// Dimension].
 func (b *builder) encoder() string {
 	c := &b.c
 	rows := b.op(
@@ -89,7 +90,8 @@ func (b *builder) encoder() string {
 // masked is added to the scores of keys that are masked.
 const masked = -1e30
 
-// addCrossAttention adds the outputs CrossKey and CrossValue of each layer, from the encoder's states.
+// addCrossAttention adds the outputs CrossKey and CrossValue of each layer of the decoder, from the encoder's
+// states, whose name is given, and declares them.
 func (b *builder) addCrossAttention(states string) {
 	c := &b.c
 	for i := range c.DecoderLayers {

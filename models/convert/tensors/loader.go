@@ -18,16 +18,18 @@ type TensorShape struct {
 // Loader reads tensors; without Weights it only records which would be read.
 type Loader struct {
 	Weights Weights
-	Wanted  []TensorShape // that were noted
+	Wanted  []TensorShape // recorded by Read, in order
 	// Err is the first error. Tensors that are read after it are zeros, so that only the code that writes a graph has
 	// to look at it.
 	Err error
 }
 
-// Naming reports whether tensors are recorded and not read.
+// Naming reports whether tensors are only recorded in Wanted and not read: there are no Weights.
 func (r *Loader) Naming() bool { return r.Weights == nil }
 
-// Read returns the values of a tensor, row by row: zeros after an error, and nil if tensors are only recorded.
+// Read returns the values of a tensor, row by row. If it is missing or has another shape, Err is set, and this and
+// all later tensors are zeros of their shapes. While tensors are only recorded, it appends to Wanted and returns
+// nil.
 func (r *Loader) Read(name string, shape ...int) []float32 {
 	if r.Naming() {
 		r.Wanted = append(r.Wanted, TensorShape{name, shape})

@@ -60,8 +60,8 @@ type Expert struct {
 	Calibration *models.Calibration
 }
 
-// Write makes the bundle in dir, which must not hold anything else. The same
-// options give the same bytes.
+// Write makes the bundle in dir, which is missing, empty or a bundle that is replaced, and returns it as Load reads
+// it. The same options give the same bytes. After an error dir may have a bundle without its calibration.
 func Write(dir string, o Expert) (*models.Bundle, error) {
 	o = o.withDefaults()
 	folder, err := convert.NewFolder(dir)
@@ -148,7 +148,7 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 	return models.Load(dir)
 }
 
-// reader returns m as the manifest of a reader.
+// reader returns the manifest of a reader with m's name, precision, tokenizer and lineage.
 func (o Expert) reader(m models.Manifest) models.Manifest {
 	m = models.Manifest{
 		Name:      m.Name,
@@ -170,7 +170,7 @@ func (o Expert) reader(m models.Manifest) models.Manifest {
 	return m
 }
 
-// reranker returns m as the manifest of a reranker.
+// reranker returns the manifest of a reranker with m's name, precision, tokenizer and lineage.
 func (o Expert) reranker(m models.Manifest) models.Manifest {
 	return models.Manifest{
 		Name:      m.Name,
@@ -205,7 +205,7 @@ func (o Expert) withDefaults() Expert {
 	return o
 }
 
-// Config returns the shape of the encoder that the options choose.
+// Config returns the shape of the encoder that the options, with their defaults, choose.
 func (o Expert) Config() bert.Config {
 	o = o.withDefaults()
 	return bert.Config{

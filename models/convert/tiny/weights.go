@@ -13,7 +13,8 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// Weights returns the random weights of one side; without TwoTowers both sides have the question's.
+// Weights returns the random weights of one side's encoder; without TwoTowers both sides have the same. They exist
+// for any name and shape.
 func (o Expert) Weights(side models.Side) tensors.Weights {
 	seed := o.Seed
 	if o.TwoTowers && side == models.Passage {
@@ -25,9 +26,10 @@ func (o Expert) Weights(side models.Side) tensors.Weights {
 // seededWeights is a source of random weights. A tensor depends only on the seed and its name.
 type seededWeights uint64
 
-// Tensor returns a random tensor: layer norms near the identity, small biases, linear layers at half the scale that
-// keeps a vector's length, tables with rows of unit variance for words (so that texts differ by their words), and less
-// for positions. The importance of a late expert's tokens varies by a few times.
+// Tensor returns a random tensor, and no error: layer norms near the identity, small biases, linear layers at half
+// the scale that keeps a vector's length, tables with rows of unit variance for words (so that texts differ by
+// their words), and less for positions. The importance of a late expert's tokens varies by a few times. shape has
+// at least one axis.
 func (s seededWeights) Tensor(name string, shape ...int) ([]float32, error) {
 	n := 1
 	for _, d := range shape {
@@ -57,7 +59,8 @@ func (s seededWeights) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// uniform returns a function that draws from [-1, 1) in steps of 2⁻²³, the same on every machine.
+// uniform returns a function that draws from [-1, 1) in steps of 2⁻²³: for a seed and a name the same numbers on
+// every machine.
 func uniform(seed uint64, name string) func() float32 {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(name))
@@ -65,7 +68,8 @@ func uniform(seed uint64, name string) func() float32 {
 	return func() float32 { return float32(int64(source.Uint64()>>40)-1<<23) / (1 << 23) }
 }
 
-// Members returns the matrices of the ensemble's members, each [D, D], row by row: the identity, disturbed.
+// Members returns the matrices of the ensemble's members, each [D, D], row by row: the identity with random numbers
+// of about Spread added. It is empty without EnsembleMembers.
 func (o Expert) Members() [][]float32 {
 	o = o.withDefaults()
 	c := o.Config()
