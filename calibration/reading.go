@@ -28,6 +28,20 @@ type Mark struct {
 	Right bool      // the likeliest words are those that answer
 	Words []float64 // extract.AnswerSignals of these; nil: it marked none
 	First []float64 // extract.ReadSignals; nil: there are no passages
+	// RerankedTop and Reranked are the same where the reader only scores the passages within reach
+	// (extract.WithinReach): which of them is first, and extract.RerankSignals. Reranked is nil if no other passage than
+	// the ranking's first is within reach, or the two are not combined.
+	RerankedTop int
+	Reranked    []float64
+}
+
+// firstBy returns which passage is first and the signals on whether it answers: by a reader that read all passages, or
+// if reranked by one that scored those within reach. signals are nil if there are none.
+func (m *Mark) firstBy(reranked bool) (top int, signals []float64) {
+	if reranked {
+		return m.RerankedTop, m.Reranked
+	}
+	return m.Top, m.First
 }
 
 // Marker lets a reader read the passages of several answers to a question. It returns one function for each answer,
@@ -113,9 +127,14 @@ func (q *RankedQuestion) markedPassages() []rank.Hit {
 	return q.Passages[:min(markedDepth, len(q.Passages))]
 }
 
-// firstAnswers reports whether the first passage by ranking and reader answers.
+// firstAnswers reports whether the first passage by ranking and reader answers; false without passages.
 func (q *RankedQuestion) firstAnswers(m *Mark) bool {
-	return m.First != nil && q.Asked.Relevant[q.Passages[m.Top].Ordinal] > 0
+	return m.First != nil && q.answersAt(m.Top)
+}
+
+// answersAt reports whether the passage at an index of q.Passages answers.
+func (q *RankedQuestion) answersAt(at int) bool {
+	return q.Asked.Relevant[q.Passages[at].Ordinal] > 0
 }
 
 // bestRankingWeight returns the weight of the ranking under which the first passage answers the most questions, each

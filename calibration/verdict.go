@@ -20,9 +20,11 @@ const VerdictFile = "verdict.yaml"
 // to several collections, each of one domain, and measured leave-one-out.
 type VerdictFit struct {
 	Answerable AnswerableFit `yaml:"answerable"`
-	// Read is the same with what a reader said; nil: there was none.
-	Read    *ReadVerdict    `yaml:"read,omitempty"`
-	LeftOut []VerdictDomain `yaml:"left_out"`
+	// Read is the same with what a reader said, and Reranked where the reader only scored the passages that it might put
+	// first; nil: there was none.
+	Read     *ReadVerdict    `yaml:"read,omitempty"`
+	Reranked *ReadVerdict    `yaml:"reranked,omitempty"`
+	LeftOut  []VerdictDomain `yaml:"left_out"`
 }
 
 // AnswerableFit is the chance that a collection answers a question at all, where half of the
@@ -32,7 +34,7 @@ type AnswerableFit struct {
 	Thresholds reply.Thresholds `yaml:"thresholds"`
 }
 
-// ReadVerdict is what a reader's extract.ReadSignals say.
+// ReadVerdict is what a reader's extract.ReadSignals say, or extract.RerankSignals.
 type ReadVerdict struct {
 	Reader string `yaml:"reader"` // its fingerprint
 	// Answerable reads the chance without the reader in the place of the confidence.
@@ -49,6 +51,7 @@ type VerdictDomain struct {
 	Foreign   int        `yaml:"foreign"`   // that are about something else
 	Gate      VerdictRow `yaml:"gate"`
 	Read      VerdictRow `yaml:"read,omitempty"`
+	Reranked  VerdictRow `yaml:"reranked,omitempty"`
 }
 
 // VerdictRow has, from 0 to 1, how many questions with an answer are not "found", and are
@@ -62,21 +65,46 @@ type VerdictRow struct {
 
 // For returns the fit of the reader with this fingerprint; nil if there is none or v is nil.
 func (v *VerdictFit) For(reader string) *ReadVerdict {
-	if v == nil || v.Read == nil || v.Read.Reader != reader {
+	if v == nil {
 		return nil
 	}
-	return v.Read
+	return v.Read.of(reader)
+}
+
+// ForReranking returns the fit of the reader with this fingerprint where it reranks; nil if there is none or v is nil.
+func (v *VerdictFit) ForReranking(reader string) *ReadVerdict {
+	if v == nil {
+		return nil
+	}
+	return v.Reranked.of(reader)
+}
+
+// of returns r if it is of the reader with this fingerprint, else nil; nil for nil.
+func (r *ReadVerdict) of(reader string) *ReadVerdict {
+	if r == nil || r.Reader != reader {
+		return nil
+	}
+	return r
 }
 
 // Check returns an error if a fit cannot be used to answer: one of its parts has other signals than this version of
 // conclave computes, or thresholds that are out of order.
 func (v *VerdictFit) Check() error {
 	err := v.Answerable.checkParts(fusion.SignalNames())
-	if r := v.Read; r != nil {
-		want := extract.ReadSignals()
-		err = errors.Join(err, r.Answerable.checkParts(want), r.First.checkSignals("first", want))
+	read := v.Read.check("read", extract.ReadSignals())
+	return errors.Join(err, read, v.Reranked.check("reranked", extract.RerankSignals()))
+}
+
+// check returns an error, which begins with name, if the fit has other signals than want or thresholds that are out of
+// order; nil for nil.
+func (r *ReadVerdict) check(name string, want []string) error {
+	if r == nil {
+		return nil
 	}
-	return err
+	if err := errors.Join(r.Answerable.checkParts(want), r.First.checkSignals("first", want)); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // checkParts returns an error unless the chance has the signals want and the thresholds are valid.
@@ -221,13 +249,21 @@ func FitVerdict(domains []VerdictQuestions, reader string) (*VerdictFit, error) 
 	if err != nil {
 		return nil, err
 	}
+	parts := []*verdictPart{{of: &out.Answerable, row: func(d *VerdictDomain) *VerdictRow { return &d.Gate }}}
 	if reader != "" {
-		out.Read = &ReadVerdict{Reader: reader}
-		if err := out.Read.fitDomains(domains, &out.Answerable.Chance); err != nil {
-			return nil, err
+		out.Read, out.Reranked = &ReadVerdict{Reader: reader}, &ReadVerdict{Reader: reader}
+		parts = append(parts,
+			&verdictPart{of: &out.Read.Answerable, by: out.Read, row: func(d *VerdictDomain) *VerdictRow { return &d.Read }},
+			&verdictPart{of: &out.Reranked.Answerable, by: out.Reranked, reranked: true,
+				row: func(d *VerdictDomain) *VerdictRow { return &d.Reranked }})
+	}
+	for _, p := range parts {
+		if p.by != nil {
+			if err := p.by.fitDomains(domains, &out.Answerable.Chance, p.reranked); err != nil {
+				return nil, err
+			}
 		}
 	}
-	gate, read := make([]judgedDomain, len(domains)), make([]judgedDomain, len(domains))
 	out.LeftOut = make([]VerdictDomain, len(domains))
 	for i := range domains {
 		d := &domains[i]
@@ -238,33 +274,38 @@ func FitVerdict(domains []VerdictQuestions, reader string) (*VerdictFit, error) 
 		if err != nil {
 			return nil, err
 		}
-		gate[i], err = d.judgeDomain(&alone, nil)
-		if err != nil {
-			return nil, err
-		}
-		if reader == "" {
-			continue
-		}
-		with, err := fitRead(domains, d.Domain, &alone)
-		if err != nil {
-			return nil, err
-		}
-		read[i], err = d.judgeDomain(&alone, &with)
-		if err != nil {
-			return nil, err
+		for _, p := range parts {
+			var with *Logistic
+			if p.by != nil {
+				fit, err := fitRead(domains, d.Domain, &alone, p.reranked)
+				if err != nil {
+					return nil, err
+				}
+				with = &fit
+			}
+			chances, err := d.judgeDomain(&alone, with, p.reranked)
+			if err != nil {
+				return nil, err
+			}
+			p.chances = append(p.chances, chances)
 		}
 	}
-	out.Answerable.Thresholds = thresholdsOf(withoutDomain(gate, -1))
-	if reader != "" {
-		out.Read.Answerable.Thresholds = thresholdsOf(withoutDomain(read, -1))
-	}
-	for i := range domains {
-		out.LeftOut[i].Gate = gate[i].rowFor(thresholdsOf(withoutDomain(gate, i)))
-		if reader != "" {
-			out.LeftOut[i].Read = read[i].rowFor(thresholdsOf(withoutDomain(read, i)))
+	for _, p := range parts {
+		p.of.Thresholds = thresholdsOf(withoutDomain(p.chances, -1))
+		for i := range domains {
+			*p.row(&out.LeftOut[i]) = p.chances[i].rowFor(thresholdsOf(withoutDomain(p.chances, i)))
 		}
 	}
 	return out, nil
+}
+
+// verdictPart is one of the fits of FitVerdict: without a reader, with one, or with one that reranks.
+type verdictPart struct {
+	of       *AnswerableFit
+	by       *ReadVerdict // that of is in; nil: without a reader
+	reranked bool
+	row      func(*VerdictDomain) *VerdictRow
+	chances  []judgedDomain // of each domain, by fits to the others
 }
 
 // judgedDomain has the chances of a domain's answerable questions and of its foreign ones.
@@ -291,16 +332,16 @@ func (d *judgedDomain) rowFor(t reply.Thresholds) VerdictRow {
 
 // judgeDomain returns the chances that the collection answers the domain's questions, those of Answerable and of
 // Unanswerable questions apart; it leaves out questions of other kinds. A chance is what alone makes of a question's
-// signals. If with is not nil and a reader read the question, it is what with makes of the reader's best answer and
-// that chance. It fails if the signals do not fit the model.
-func (q *VerdictQuestions) judgeDomain(alone, with *Logistic) (out judgedDomain, err error) {
+// signals. If with is not nil and a reader read the question, or if reranked reranked it, the chance is what with makes
+// of the reader's signals and that chance. It fails if the signals do not fit the model.
+func (q *VerdictQuestions) judgeDomain(alone, with *Logistic, reranked bool) (out judgedDomain, err error) {
 	for i, a := range q.Answers {
 		if a.Without != Answerable && a.Without != Unanswerable {
 			continue
 		}
 		chance, err := alone.Of(a.Signals)
-		if err == nil && with != nil && q.marks[i] != nil && q.marks[i].First != nil {
-			chance, err = with.Of(extract.WithConfidence(q.marks[i].First, chance))
+		if signals := q.readSignals(i, reranked); err == nil && with != nil && signals != nil {
+			chance, err = with.Of(extract.WithConfidence(signals, chance))
 		}
 		if err != nil {
 			return out, err
@@ -350,9 +391,26 @@ func fitAnswerable(domains []VerdictQuestions, but string) (Logistic, error) {
 // questionsOfDomain is how many questions with an answer each domain counts for.
 const questionsOfDomain = 150
 
-// fitRead returns the chance that a collection answers, fitted to a reader's output and the chance by alone, of all
-// domains except the one named but; "": of all. Questions that no reader read are left out.
-func fitRead(domains []VerdictQuestions, but string, alone *Logistic) (Logistic, error) {
+// readSignals returns the reader's signals (Mark.firstBy) for the answer at an index; nil if it has none.
+func (q *VerdictQuestions) readSignals(at int, reranked bool) []float64 {
+	if q.marks == nil || q.marks[at] == nil {
+		return nil
+	}
+	_, signals := q.marks[at].firstBy(reranked)
+	return signals
+}
+
+// readSignalNames returns the names of a reader's signals (Mark.firstBy).
+func readSignalNames(reranked bool) []string {
+	if reranked {
+		return extract.RerankSignals()
+	}
+	return extract.ReadSignals()
+}
+
+// fitRead returns the chance that a collection answers, fitted to a reader's signals (Mark.firstBy) and the chance by
+// alone, of all domains except the one named but; "": of all. Questions without such signals are left out.
+func fitRead(domains []VerdictQuestions, but string, alone *Logistic, reranked bool) (Logistic, error) {
 	var outcomes []signalOutcome
 	for i := range domains {
 		d := &domains[i]
@@ -360,7 +418,8 @@ func fitRead(domains []VerdictQuestions, but string, alone *Logistic) (Logistic,
 			continue
 		}
 		for n, a := range d.Answers {
-			if a.Without != Answerable && a.Without != Unanswerable || d.marks[n] == nil || d.marks[n].First == nil {
+			signals := d.readSignals(n, reranked)
+			if a.Without != Answerable && a.Without != Unanswerable || signals == nil {
 				continue
 			}
 			chance, err := alone.Of(a.Signals)
@@ -368,18 +427,18 @@ func fitRead(domains []VerdictQuestions, but string, alone *Logistic) (Logistic,
 				return Logistic{}, err
 			}
 			outcomes = append(outcomes, signalOutcome{
-				Signals: extract.WithConfidence(d.marks[n].First, chance), Correct: a.Without == Answerable,
+				Signals: extract.WithConfidence(signals, chance), Correct: a.Without == Answerable,
 				Weight: questionsOfDomain / float64(d.countKind(a.Without)),
 			})
 		}
 	}
-	return fitLogistic(extract.ReadSignals(), outcomes, nil)
+	return fitLogistic(readSignalNames(reranked), outcomes, nil)
 }
 
-// fitDomains sets r.Answerable.Chance and r.First by a reader's output for all domains: the chance that a collection
-// answers, and the confidence in what was read, with its error on domains that it was not fitted to.
-func (r *ReadVerdict) fitDomains(domains []VerdictQuestions, alone *Logistic) (err error) {
-	r.Answerable.Chance, err = fitRead(domains, "", alone)
+// fitDomains sets r.Answerable.Chance and r.First by a reader's signals (Mark.firstBy) for all domains: the chance that
+// a collection answers, and the confidence in the first passage, with its error on domains that it was not fitted to.
+func (r *ReadVerdict) fitDomains(domains []VerdictQuestions, alone *Logistic, reranked bool) (err error) {
+	r.Answerable.Chance, err = fitRead(domains, "", alone, reranked)
 	if err != nil {
 		return err
 	}
@@ -387,19 +446,22 @@ func (r *ReadVerdict) fitDomains(domains []VerdictQuestions, alone *Logistic) (e
 	for i := range domains {
 		d := &domains[i]
 		for n, a := range d.weightedAnswers(2 * questionsOfDomain) {
-			m := d.marks[n]
-			if m == nil || m.First == nil || !a.Without.isMeasured() {
+			if d.marks[n] == nil || !a.Without.isMeasured() {
+				continue
+			}
+			top, signals := d.marks[n].firstBy(reranked)
+			if signals == nil {
 				continue
 			}
 			// A domain is one fold or another with all its questions.
-			q := RankedQuestion{ID: d.Domain, Signals: m.First, Without: a.Without, Weight: a.Weight}
-			if a.firstAnswers(m) {
+			q := RankedQuestion{ID: d.Domain, Signals: signals, Without: a.Without, Weight: a.Weight}
+			if a.answersAt(top) {
 				q.First = 1
 			}
 			all = append(all, q)
 		}
 	}
-	fit, err := FitConfidence(extract.ReadSignals(), all, 1, nil)
+	fit, err := FitConfidence(readSignalNames(reranked), all, 1, nil)
 	if err != nil {
 		return fmt.Errorf("the confidence of what was read: %w", err)
 	}
@@ -408,50 +470,4 @@ func (r *ReadVerdict) fitDomains(domains []VerdictQuestions, alone *Logistic) (e
 		r.First.AUROC = *area
 	}
 	return nil
-}
-
-// WriteText writes the figures of the domains that were left out, and their means, for people.
-func (v *VerdictFit) WriteText(out io.Writer) error {
-	t := newTable(out)
-	_, _ = fmt.Fprintln(t, "\t\tdoubted\tnot found\tdoubted\tnot found\t")
-	_, _ = fmt.Fprintln(t, "left out\tquestions\tanswerable\tanswerable\tforeign\tforeign\t")
-	for _, read := range []bool{false, true} {
-		if read && v.Read == nil {
-			break
-		}
-		title := "without a reader"
-		if read {
-			title = "with a reader"
-		}
-		_, _ = fmt.Fprintf(t, "%s\t\t\t\t\t\t\n", title)
-		var sum VerdictRow
-		line := func(name string, n int, r VerdictRow) {
-			_, _ = fmt.Fprintf(t, "%s\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t\n", name, n, 100*r.Doubted, 100*r.Refused,
-				100*r.ForeignDoubted, 100*r.ForeignNotFound)
-		}
-		all := 0
-		for _, d := range v.LeftOut {
-			r := d.Gate
-			if read {
-				r = d.Read
-			}
-			line(d.Domain, d.Questions, r)
-			n := float64(len(v.LeftOut))
-			sum.Doubted, sum.Refused = sum.Doubted+r.Doubted/n, sum.Refused+r.Refused/n
-			sum.ForeignDoubted, sum.ForeignNotFound = sum.ForeignDoubted+r.ForeignDoubted/n,
-				sum.ForeignNotFound+r.ForeignNotFound/n
-			all += d.Questions
-		}
-		line("mean", all, sum)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "\nfound from %.3f, doubtful from %.3f\n", v.Answerable.Thresholds.Found,
-		v.Answerable.Thresholds.Doubtful)
-	if v.Read != nil && err == nil {
-		_, err = fmt.Fprintf(out, "with a reader: found from %.3f, doubtful from %.3f; confidence: ECE %.3f, AUROC %.3f\n",
-			v.Read.Answerable.Thresholds.Found, v.Read.Answerable.Thresholds.Doubtful, v.Read.First.ECE, v.Read.First.AUROC)
-	}
-	return err
 }

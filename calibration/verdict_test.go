@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/reply"
 )
 
@@ -88,6 +89,63 @@ func TestVerdictIsLearned(t *testing.T) {
 	}
 	if _, err := ParseVerdict([]byte(strings.Replace(text.String(), "late_above_random", "another", 1))); err == nil {
 		t.Error("signals of another name are taken")
+	}
+}
+
+// TestRerankedVerdictIsLearned: where a reader tells answers from others and the ranking's signals do not, the verdict
+// with it refuses what the other lets through, both where it reads everything and where it reranks. Questions that
+// nothing was reranked for are judged as without it.
+func TestRerankedVerdictIsLearned(t *testing.T) {
+	const seed = 8
+	domains := verdictOf(6, 0, seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	reranked := 0
+	for i := range domains {
+		d := &domains[i]
+		d.marks = make([]*Mark, len(d.Answers))
+		for n := range d.Answers {
+			a := &d.Answers[n]
+			a.Asked = &Question{Relevant: map[rank.Ordinal]float64{}}
+			a.Passages = []rank.Hit{{Ordinal: 1}, {Ordinal: 2}}
+			said := random.NormFloat64()
+			if a.Without == Answerable {
+				said += 4
+				a.Asked.Relevant[2] = 1
+			}
+			m := &Mark{Top: 1, First: []float64{0, said, 0, 0}}
+			if n%4 < 2 {
+				m.RerankedTop = 1
+				m.Reranked = []float64{0, said, 0, 0}
+				reranked++
+			}
+			d.marks[n] = m
+		}
+	}
+	v, err := FitVerdict(domains, "reader")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gate, read, again float64
+	for _, d := range v.LeftOut {
+		gate += d.Gate.ForeignDoubted / 6
+		read += d.Read.ForeignDoubted / 6
+		again += d.Reranked.ForeignDoubted / 6
+	}
+	if gate > .2 || read < .8 || again < gate+.25 || again > read-.2 {
+		t.Errorf("of foreign questions %.2f are doubted without a reader, %.2f with one, %.2f where %d are reranked", gate, read,
+			again, reranked)
+	}
+	var text bytes.Buffer
+	if err := v.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	written, err := ParseVerdict(text.Bytes())
+	if err != nil || written.ForReranking("reader") == nil || written.ForReranking("other") != nil ||
+		written.For("reader") == nil {
+		t.Errorf("read again: %v", err)
+	}
+	if _, err := ParseVerdict([]byte(strings.Replace(text.String(), "name: same", "name: within", 1))); err == nil {
+		t.Error("signals of another name are taken for a reranker")
 	}
 }
 

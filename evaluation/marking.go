@@ -7,6 +7,8 @@ import (
 	"example.org/conclave/calibration"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/ask"
+	"example.org/conclave/search/extract"
+	"example.org/conclave/search/learned"
 )
 
 // PassageIDs returns the ids of passages.
@@ -24,6 +26,25 @@ func Reading(engine AnswerEngine, passages PassageIDs, progress func(done, total
 		}
 	}
 	return nil
+}
+
+// reranked returns what a search does that lets a reader rerank the passages of a ranking with these scores and
+// readings: which passage is first, and extract.RerankSignals with the reader's weight and the ranking's confidence. It
+// returns 0 and nil if no other passage than the first is within reach.
+func reranked(
+	scores []float64,
+	readings []learned.ReadResult,
+	weight, confidence float64,
+) (top int, signals []float64) {
+	within := extract.WithinReach(scores, weight)
+	if within < 2 {
+		return 0, nil
+	}
+	said := make([]float64, within)
+	for i := range said {
+		said[i] = readings[i].Select
+	}
+	return extract.RerankedSignals(scores[:within], said, weight, confidence)
 }
 
 // newMarker returns a function that lets a reader of the engine mark words in the passages of some answers to a
@@ -59,6 +80,7 @@ func newMarker(engine AnswerEngine, reader string, passages PassageIDs) calibrat
 			marks[i] = func(weight float64) (m calibration.Mark) {
 				of := read.Of(ids[i])
 				if weight > 0 && len(scores) > 0 {
+					m.RerankedTop, m.Reranked = reranked(scores, of.Readings, 1/weight, a.Confidence)
 					m.Top = of.Weigh(scores, weight)[0]
 				}
 				m.First = of.Signals(a.Confidence)

@@ -53,6 +53,40 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestRerankedVerdict: a reranker that was fitted for it says whether the collection answers, by thresholds of its own,
+// from the chance without it; where a reader reads, that has the last word.
+func TestRerankedVerdict(t *testing.T) {
+	s, _, _ := lateStage()
+	s.config.Rerankers = []learned.LoadedReranker{{Reranker: new(judge), Name: "judge"}}
+	weight := .5
+	without, reranked := &doubted{confidence: .9}, &doubted{confidence: .5}
+	s.config.Defaults.Answerability = &learned.Answerability{
+		Chance: without, Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
+	}
+	x := &s.config.Rerankers[0]
+	x.Weight = &weight
+	x.Answerability = &learned.Answerability{Chance: reranked, Thresholds: reply.Thresholds{Found: .6, Doubtful: .2}}
+	request := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5,
+		Rerank: ask.RerankOptions{Asked: true, Wanted: true}}
+	if r := s.ask(t, request); r.Verdict != reply.VerdictDoubtful || *r.Answerable != .5 ||
+		*r.Thresholds != x.Answerability.Thresholds {
+		t.Errorf("reranked: %q by %+v", r.Verdict, r.Judged)
+	}
+	near(t, reranked.seen[0], run.LogOdds(.9))
+	reranked.confidence = .1
+	if r := s.ask(t, request); r.Verdict != reply.VerdictNotFound {
+		t.Errorf("reranked: %q by %+v", r.Verdict, r.Judged)
+	}
+	read := &doubted{confidence: .7}
+	s.config.Readers = []learned.LoadedReader{{Reader: new(marker), Name: "marker", Confidence: &doubted{confidence: .3},
+		Answerability: &learned.Answerability{Chance: read, Thresholds: reply.Thresholds{Found: .65, Doubtful: .2}}}}
+	request.Answer = wanted(ask.AnswerOptions{})
+	if r := s.ask(t, request); r.Verdict != reply.VerdictFound || *r.Answerable != .7 {
+		t.Errorf("read, too: %q by %+v", r.Verdict, r.Judged)
+	}
+	near(t, read.seen[0], run.LogOdds(.9))
+}
+
 func near(t *testing.T, got, want float64) {
 	t.Helper()
 	if got-want > 1e-9 || want-got > 1e-9 {

@@ -109,6 +109,7 @@ func withReaderConfidence(path string, fit *calibration.VerdictFit) (*calibratio
 		return nil, fmt.Errorf("%s is not of the reader that is loaded: fit the verdict without --keep", path)
 	}
 	kept.Read.First = fit.Read.First
+	kept.Reranked = fit.Reranked
 	return kept, nil
 }
 

@@ -57,6 +57,10 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	if err != nil {
 		return made, err
 	}
+	verdict, err := shippedVerdict()
+	if err != nil {
+		return made, err
+	}
 	for _, r := range a.Experts.Rerankers() {
 		own := r
 		if record != nil {
@@ -71,6 +75,10 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 			reading.Ranking > 0 {
 			weight := 1 / reading.Ranking
 			own.Weight = &weight
+			if fit := verdict.ForReranking(own.Info.Fingerprint); fit != nil {
+				own.Confidence = &fit.First.Chance
+				own.Answerability = &learned.Answerability{Chance: &fit.Answerable.Chance, Thresholds: fit.Answerable.Thresholds}
+			}
 		}
 		made.Rerankers = append(made.Rerankers, own)
 	}

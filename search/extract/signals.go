@@ -77,17 +77,18 @@ func RerankSignals() []string { return []string{"confidence", "score", "lead", "
 
 // RerankedSignals returns the signals of a reranking, in the order of RerankSignals, and top, the index of the passage
 // that is first afterwards. scores are the passages' in the ranking, best first, said the reranker's, one for each
-// passage, weight is the reranker's weight, and confidence the ranking's. It panics without passages.
+// passage, weight is the reranker's weight, and confidence the ranking's. Passages beyond WithinReach change no signal
+// unless they come first, so that it does not matter whether they were scored. It panics without passages.
 func RerankedSignals(scores, said []float64, weight, confidence float64) (top int, signals []float64) {
 	top = FirstByBoth(scores, said, weight)
 	others := math.Inf(-1)
-	for i, x := range said {
+	for i := range max(WithinReach(scores, weight), 1) {
 		if i != top {
-			others = max(others, x)
+			others = max(others, said[i])
 		}
 	}
 	lead := 0.0
-	if len(said) > 1 {
+	if !math.IsInf(others, -1) {
 		lead = said[top] - others
 	}
 	same := 0.0
@@ -95,6 +96,19 @@ func RerankedSignals(scores, said []float64, weight, confidence float64) (top in
 		same = 1
 	}
 	return top, []float64{run.LogOdds(confidence), said[top], lead, same}
+}
+
+// reach is a difference of a reranker's scores, in log-odds, that is taken for the greatest by which it prefers one
+// passage to another.
+const reach = 5
+
+// WithinReach returns how many of the passages of a ranking, with these scores, best first, a reranker with this weight
+// may put first: those whose scores are no more than reach·weight below the first one's. It is 0 without scores.
+func WithinReach(scores []float64, weight float64) (n int) {
+	for n < len(scores) && scores[n] >= scores[0]-reach*weight {
+		n++
+	}
+	return n
 }
 
 // FirstByBoth returns the index i with the greatest scores[i] + weight·said[i], the first of equals; 0 without scores.

@@ -101,6 +101,9 @@ type LoadedReranker struct {
 	// Confidence computes the probability that the first passage answers from extract.RerankSignals, if the gate ranks
 	// and Weight was fitted; nil: that is estimated (answering.RerankChance).
 	Confidence Chance
+	// Answerability computes the verdict from extract.RerankSignals, with the chance without the reranker in the place
+	// of the confidence, if the gate ranks and Weight was fitted; nil: the reranker does not change the verdict.
+	Answerability *Answerability
 }
 
 // RerankerInfo describes a loaded reranker.

@@ -7,6 +7,7 @@ package answering
 import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/search/reply"
 )
 
@@ -22,16 +23,16 @@ type Ranking struct {
 // Answer is a ranking with what models said of its passages. CutToPage cuts it to the page that is answered.
 type Answer struct {
 	*Ranking
-	ToRead     []fusion.Item    // the passages that a reader or a generator reads
-	Extracts   []reply.Extract  // the answers that the reader marked
-	ReadPartly int              // the number of passages of which the reader read only the beginning
-	Misnamed   bool             // the question has a name that the passages behind the answer lack (LowerVerdict)
-	Notes      []string         // for users, of a reranker or a reader
-	Room       int              // the bytes that the response takes in memory while it is made
-	read       []corpus.Passage // the passages that the reader has read
-	heads      [][]fusion.Item  // the first comparedNames passages of each ranking, in its final order
-	byReader   bool             // Answerable of the first ranking is the reader's
-	bytes      int              // the estimated size of the response
+	ToRead     []fusion.Item          // the passages that a reader or a generator reads
+	Extracts   []reply.Extract        // the answers that the reader marked
+	ReadPartly int                    // the number of passages of which the reader read only the beginning
+	Misnamed   bool                   // the question has a name that the passages behind the answer lack (LowerVerdict)
+	Notes      []string               // for users, of a reranker or a reader
+	Room       int                    // the bytes that the response takes in memory while it is made
+	read       []corpus.Passage       // the passages that the reader has read
+	heads      [][]fusion.Item        // the first comparedNames passages of each ranking, in its final order
+	judgedBy   *learned.Answerability // what Answerable of the first ranking was computed by; nil: by the ranking alone
+	bytes      int                    // the estimated size of the response
 }
 
 // NewAnswer returns the answer of a ranking before any model has read its passages. It computes the memory that the

@@ -81,7 +81,7 @@ func (a *Answer) setChancesByReader(read *extract.Read) {
 				a.Notes = append(a.Notes, "this may answer what was asked before, and not the last question")
 			}
 			r.Answerable = &chance
-			a.byReader = true
+			a.judgedBy = by
 			defer CapByVerdict(r, by)
 		}
 	}

@@ -82,6 +82,23 @@ func (a *Answer) setRerankedChance(x *learned.LoadedReranker, scores, said []flo
 	}
 }
 
+// setRerankedVerdict replaces the chance that the collection answers by the one with the reranker, if its calibration
+// has that, and caps the confidence by it (CapByVerdict). It changes nothing if a reader will do so afterwards.
+func (a *Answer) setRerankedVerdict(x *learned.LoadedReranker, scores, said []float64, weight float64) {
+	r := &a.Rankings[0]
+	by := x.Answerability
+	if by == nil || r.Answerable == nil || !a.Plan.Weighs(x) ||
+		a.Plan.Reader != nil && a.Plan.Reader.Answerability != nil {
+		return
+	}
+	_, signals := extract.RerankedSignals(scores, said, weight, *r.Answerable)
+	if chance, err := by.Chance.Of(signals); err == nil { // else it was calibrated otherwise
+		r.Answerable = &chance
+		a.judgedBy = by
+		CapByVerdict(r, by)
+	}
+}
+
 // reranksForConfidence reports whether the confidence of the first ranking will be replaced by one from the reranker's
 // scores: the ranking has a confidence, its method weighs sources by question, and some of its passages are to be
 // reranked.

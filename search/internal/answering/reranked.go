@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/extract"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/learned"
@@ -26,7 +27,10 @@ func (a *Answer) Rerank(ctx context.Context) error {
 	r := &a.Rankings[0]
 	within := a.Plan.Window(len(r.Items))
 	if a.Plan.RerankAuto {
-		within = withinReach(r.Items[:within], *x.Weight)
+		within = extract.WithinReach(scoresOf(r.Items[:within]), *x.Weight)
+		if within < 2 { // only the first
+			within = 0
+		}
 		if within > 0 && (a.hasSymbols() || a.isRerankerBusy(ctx, within)) {
 			within = 0
 		}
@@ -48,11 +52,9 @@ func (a *Answer) Rerank(ctx context.Context) error {
 		} else if len(first) > 0 {
 			rest := r.Items[within:]
 			weight := weightOf(a.Plan, x, first, said)
-			scores := make([]float64, len(first))
-			for i, item := range first {
-				scores[i] = item.Score
-			}
+			scores := scoresOf(first)
 			a.setRerankedChance(x, scores, said, weight)
+			a.setRerankedVerdict(x, scores, said, weight)
 			raised := a.addModelScores(first, said, weight, x.Name, reply.OriginRerank)
 			slices.SortStableFunc(raised, func(x, y fusion.Item) int { return cmp.Compare(y.Score, x.Score) })
 			r.Items = append(raised, rest...)
@@ -62,21 +64,13 @@ func (a *Answer) Rerank(ctx context.Context) error {
 	return nil
 }
 
-// reach is a difference of a reranker's scores, in log-odds. If nobody asked for the reranker, passages are not scored
-// that it would have to prefer to the first by more than this to put them first.
-const reach = 5
-
-// withinReach returns how many of the first items a reranker with this weight may put first, by reach; 0 if that is the
-// first alone.
-func withinReach(items []fusion.Item, weight float64) int {
-	n := 0
-	for n < len(items) && items[n].Score >= items[0].Score-reach*weight {
-		n++
+// scoresOf returns the items' scores, in their order.
+func scoresOf(items []fusion.Item) []float64 {
+	scores := make([]float64, len(items))
+	for i, item := range items {
+		scores[i] = item.Score
 	}
-	if n < 2 {
-		return 0
-	}
-	return n
+	return scores
 }
 
 // mostlySymbols is the share of symbols, as fusion.Symbols has it, from which a collection is not reranked unless the
@@ -171,11 +165,7 @@ func weightOf(p *plan.Plan, x *learned.LoadedReranker, items []fusion.Item, said
 	if p.Weighs(x) {
 		return *x.Weight
 	}
-	scores := make([]float64, len(items))
-	for i, item := range items {
-		scores[i] = item.Score
-	}
-	own, others := deviation(said), deviation(scores)
+	own, others := deviation(said), deviation(scoresOf(items))
 	switch {
 	case own == 0: // it says the same of all
 		return 0

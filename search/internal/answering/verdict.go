@@ -12,8 +12,8 @@ import (
 // no candidates, and "" if the chance is nil or the collection has no thresholds.
 func (a *Answer) VerdictFor(chance *float64) (j reply.Judged) {
 	by := a.Rules.Answerability
-	if a.byReader {
-		by = a.Plan.Reader.Answerability
+	if a.judgedBy != nil {
+		by = a.judgedBy
 	}
 	switch {
 	case a.Table.Len() == 0:
