@@ -108,8 +108,7 @@ func (f *Filter) checkOrdinals(n int) error {
 			return &QueryError{
 				fmt.Sprintf(
 					"the filter lets ordinal %d be found; the index has %d vectors",
-					64*i+bits.TrailingZeros64(f.words[i]),
-					n,
+					64*i+bits.TrailingZeros64(f.words[i]), n,
 				),
 			}
 		}

@@ -31,9 +31,7 @@ type hnswScratch struct {
 // buildHNSW writes the graph of v's vectors to path. It fails if ctx ends, and then leaves no file.
 func buildHNSW(ctx context.Context, d disk.Disk, v *Vectors, path string, o BuildOptions) error {
 	g, err := graph.Build(
-		ctx,
-		v.rows,
-		v.dim,
+		ctx, v.rows, v.dim,
 		graph.Params{M: o.M, EfConstruction: o.EfConstruction, Seed: o.Seed, Threads: o.Threads, Progress: o.Progress},
 	)
 	if err != nil {
@@ -52,12 +50,7 @@ func openHNSW(d disk.Disk, v *Vectors, path string) (Index, error) {
 		return nil, errors.Join(
 			fmt.Errorf(
 				"%s (%d vectors of dimension %d) was built from other vectors than those in %s (%d of %d): rebuild it",
-				path,
-				g.Rows(),
-				g.Dimension(),
-				v.file.Path(),
-				v.count,
-				v.dim,
+				path, g.Rows(), g.Dimension(), v.file.Path(), v.count, v.dim,
 			),
 			g.Close(),
 		)

@@ -89,9 +89,7 @@ func (o BuildOptions) Check(kind string) error {
 		if o.M != 0 || o.EfConstruction != 0 {
 			return fmt.Errorf(
 				"an index of kind %s has no graph, so M (%d) and efConstruction (%d) decide nothing: leave them out",
-				kind,
-				o.M,
-				o.EfConstruction,
+				kind, o.M, o.EfConstruction,
 			)
 		}
 		return nil

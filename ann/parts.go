@@ -47,10 +47,8 @@ func openParts(d disk.Disk, path string) (*parts, error) {
 	if count > rows || rows > graph.MaxRows {
 		return nil, errors.Join(
 			fmt.Errorf(
-				"parts: the header of %s says %d passages with %d vectors, which is not possible: rebuild it",
-				path,
-				count,
-				rows,
+				"parts: the header of %s says %d passages with %d vectors, which is not possible: rebuild it", path,
+				count, rows,
 			),
 			file.Close(),
 		)

@@ -121,8 +121,7 @@ func (v *Vectors) sortedHits(top *rank.TopK) ([]rank.Hit, error) {
 		if math.IsNaN(float64(h.Score)) {
 			return nil, fmt.Errorf(
 				"vector %d of %s gives a score that is not a number: the file is damaged; verify it and rebuild it",
-				h.Ordinal,
-				v.file.Path(),
+				h.Ordinal, v.file.Path(),
 			)
 		}
 	}

@@ -48,9 +48,7 @@ func openTokens(d disk.Disk, path string) (*tokens, error) {
 		return nil, errors.Join(
 			fmt.Errorf(
 				"token vectors: the header of %s says %d lists of vectors of dimension %d, which is not possible: rebuild it",
-				path,
-				count,
-				dim,
+				path, count, dim,
 			),
 			file.Close(),
 		)

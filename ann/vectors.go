@@ -42,10 +42,8 @@ func openVectors(d disk.Disk, path string) (*Vectors, error) {
 	if dim < 1 || dim > maxDimension || count > graph.MaxRows {
 		return nil, errors.Join(
 			fmt.Errorf(
-				"vectors: the header of %s says %d vectors of dimension %d, which is not possible: rebuild it",
-				path,
-				count,
-				dim,
+				"vectors: the header of %s says %d vectors of dimension %d, which is not possible: rebuild it", path,
+				count, dim,
 			),
 			file.Close(),
 		)

@@ -185,8 +185,7 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 	if !known {
 		return nil, fmt.Errorf(
 			"its passages were analysed by version %d of the analyser, and this program has versions %d: build it again",
-			f.analyser,
-			forms.AnalysisVersions,
+			f.analyser, forms.AnalysisVersions,
 		)
 	}
 	if err := f.params.Check(); err != nil {

@@ -54,8 +54,7 @@ func (c *impactCounts) ranked(p Params, average float32) []countedImpact {
 	}
 	slices.SortFunc(out, func(x, y countedImpact) int {
 		return cmp.Or(
-			cmp.Compare(p.strength(x.impact, average), p.strength(y.impact, average)),
-			cmp.Compare(x.tf, y.tf),
+			cmp.Compare(p.strength(x.impact, average), p.strength(y.impact, average)), cmp.Compare(x.tf, y.tf),
 			cmp.Compare(y.length, x.length),
 		)
 	})

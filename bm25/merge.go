@@ -58,9 +58,7 @@ func mergedContent(
 	for i, g := range segments {
 		if g.Index.params != content.params {
 			return content, fmt.Errorf(
-				"segment %d was built with %+v and segment 0 with %+v: they cannot be merged",
-				i,
-				g.Index.params,
+				"segment %d was built with %+v and segment 0 with %+v: they cannot be merged", i, g.Index.params,
 				content.params,
 			)
 		}

@@ -106,10 +106,7 @@ func nextMerged(s termIterator, at int, numbers []uint32) (uint64, error) {
 		if left > 0 {
 			return 0, fmt.Errorf(
 				"segment %d has the phrase of terms %d and %d in %d passages that do not have both terms: the segment is damaged (restore it from a snapshot, or index its passages again)",
-				at,
-				first,
-				second,
-				left,
+				at, first, second, left,
 			)
 		}
 	}

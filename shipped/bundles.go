@@ -180,12 +180,8 @@ func checkBase(b *models.Bundle, precision string) error {
 		v.Template != models.TemplateTitleDotText ||
 		m.Lineage.Producer != convert.Producer {
 		return fmt.Errorf(
-			"%s was made with other settings (%s, pooling %s, unit length %t, by %q)",
-			b.Dir,
-			m.Precision,
-			v.Pooling,
-			v.Normalise,
-			m.Lineage.Producer,
+			"%s was made with other settings (%s, pooling %s, unit length %t, by %q)", b.Dir, m.Precision, v.Pooling,
+			v.Normalise, m.Lineage.Producer,
 		)
 	}
 	return nil

@@ -92,6 +92,7 @@ type BundleError struct {
 	Err    error
 }
 
+// Error returns the text of Err.
 func (e *BundleError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.

@@ -20,12 +20,7 @@ var ErrNoFolder = errors.New("neither a name for the bundle nor its folder is gi
 // delta is merged with the base that setup fetched, unless o.Base is set. The bundle is written to out; if out is "",
 // to the cache under its name, where Folder finds it. Without out, it returns ErrNoFolder if o.Name is "" and from is
 // no delta, and wraps ErrNameTaken for a name that setup uses.
-func Import(
-	ctx context.Context,
-	cache provision.Cache,
-	from, out string,
-	o convert.Options,
-) (*models.Bundle, error) {
+func Import(ctx context.Context, cache provision.Cache, from, out string, o convert.Options) (*models.Bundle, error) {
 	delta, err := convert.OpenDelta(os.DirFS(from))
 	switch {
 	case err == nil:

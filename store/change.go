@@ -82,6 +82,7 @@ func (e *VersionError) ErrorForDocument() string {
 	return strings.ReplaceAll(e.Error(), "passage", "document")
 }
 
+// Error names the passage, and its version with the one that was expected, or says that there is no such passage.
 func (e *VersionError) Error() string {
 	if e.Have == "" {
 		return fmt.Sprintf("there is no passage %q, and its version %s was to be changed", e.ID, e.Want)

@@ -32,12 +32,8 @@ func (x Expert) Warnings() []string {
 	}
 	return []string{
 		fmt.Sprintf(
-			"index %s of expert %q: measured recall@10 is %.2f, recall@100 %.2f; %s",
-			kind.Name,
-			x.Name,
-			x.Recall.Stored.At10,
-			x.Recall.Stored.At100,
-			kind.Warning,
+			"index %s of expert %q: measured recall@10 is %.2f, recall@100 %.2f; %s", kind.Name, x.Name,
+			x.Recall.Stored.At10, x.Recall.Stored.At100, kind.Warning,
 		),
 	}
 }

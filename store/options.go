@@ -118,10 +118,8 @@ func (o *BuildOptions) Complete() error {
 	}
 	if o.BatchPassages < 0 || o.WordMemory < 0 || o.Threads < 0 {
 		return fmt.Errorf(
-			"build options below zero: %d passages a batch, %d bytes for words, %d threads",
-			o.BatchPassages,
-			o.WordMemory,
-			o.Threads,
+			"build options below zero: %d passages a batch, %d bytes for words, %d threads", o.BatchPassages,
+			o.WordMemory, o.Threads,
 		)
 	}
 	seen := map[string]bool{}
@@ -133,10 +131,7 @@ func (o *BuildOptions) Complete() error {
 			parts && none {
 			return fmt.Errorf(
 				"expert %q has more than one of these: a vector for each token (%t), one for each part of a passage (%t), none of its own (%t)",
-				x.Name(),
-				tokens,
-				parts,
-				none,
+				x.Name(), tokens, parts, none,
 			)
 		}
 		if seen[x.Name()] {

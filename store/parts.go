@@ -25,12 +25,8 @@ func Cut(encoder PassageEncoder, p corpus.Passage) (parts []corpus.Passage, span
 	for _, s := range spans {
 		if s.Begin > s.End || int(s.End) > len(p.Text) || !boundary(s.Begin) || !boundary(s.End) {
 			return nil, nil, fmt.Errorf(
-				"expert %s cuts passage %q, of %d bytes, from byte %d to byte %d",
-				encoder.Name(),
-				p.ID,
-				len(p.Text),
-				s.Begin,
-				s.End,
+				"expert %s cuts passage %q, of %d bytes, from byte %d to byte %d", encoder.Name(), p.ID, len(p.Text),
+				s.Begin, s.End,
 			)
 		}
 		part := p

@@ -48,8 +48,7 @@ func (r Reads) Warnings() (warnings []string) {
 			warnings,
 			fmt.Sprintf(
 				"the experts can hardly read %d of %d passages, which are in a script or of characters that they were not trained on (the shipped ones read English): these are found by equal words alone",
-				r.Unread,
-				r.Known,
+				r.Unread, r.Known,
 			),
 		)
 	}
@@ -58,8 +57,7 @@ func (r Reads) Warnings() (warnings []string) {
 			warnings,
 			fmt.Sprintf(
 				"the experts do not read all of %d of %d passages, which are too long for them: what stands further on is found by equal words alone, or once such passages are split",
-				r.Cut,
-				r.Known,
+				r.Cut, r.Known,
 			),
 		)
 	}
@@ -68,8 +66,7 @@ func (r Reads) Warnings() (warnings []string) {
 			warnings,
 			fmt.Sprintf(
 				"of %d of %d passages, which were indexed before there was an expert that says so, it is not known whether the experts read them: index them again to learn it",
-				r.Unknown,
-				r.Known+r.Unknown,
+				r.Unknown, r.Known+r.Unknown,
 			),
 		)
 	}

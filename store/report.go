@@ -35,6 +35,7 @@ type ClashError struct {
 	First string       // where the first one is, for people
 }
 
+// Error names the id and the places of both passages that have it.
 func (e *ClashError) Error() string {
 	return fmt.Sprintf("%s: the id %q is taken by %s (ids must differ)", e.Place, e.ID, e.First)
 }

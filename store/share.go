@@ -26,4 +26,5 @@ func ParseShare(text string) (s Share, err error) {
 	return s, nil
 }
 
+// String returns the share as ParseShare reads it, such as 2/4.
 func (s Share) String() string { return strconv.Itoa(s.At) + "/" + strconv.Itoa(s.Of) }

@@ -4,6 +4,7 @@ package store
 // Nothing is damaged, and trying again later helps.
 type UnavailableError struct{ Err error }
 
+// Error returns the text of Err.
 func (e *UnavailableError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.

@@ -97,7 +97,10 @@ type Snapshot struct {
 // does. One that only reads could open it.
 type WriteError struct{ Err error }
 
+// Error returns the text of Err.
 func (e *WriteError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
 func (e *WriteError) Unwrap() error { return e.Err }
 
 // QuotaError is the error of changes by which a collection would have more than it may. None was made.
@@ -106,6 +109,7 @@ type QuotaError struct {
 	Most, Has, More int64
 }
 
+// Error says what the collection may have, what it has, and how much more was to be added.
 func (e *QuotaError) Error() string {
 	return fmt.Sprintf("the collection may have %d %s: it has %d, and this is %d more", e.Most, e.Of, e.Has, e.More)
 }
@@ -114,4 +118,5 @@ func (e *QuotaError) Error() string {
 // how it is done.
 type ElsewhereError struct{ Instead string }
 
+// Error returns Instead: how to do it.
 func (e *ElsewhereError) Error() string { return e.Instead }

@@ -135,8 +135,7 @@ func (b *builder) groupEqual(rows []float32, seed uint64) {
 	}
 	slices.SortFunc(all, func(x, y hashed) int {
 		return cmp.Or(
-			cmp.Compare(x.hash, y.hash),
-			bytes.Compare(row(x.ordinal), row(y.ordinal)),
+			cmp.Compare(x.hash, y.hash), bytes.Compare(row(x.ordinal), row(y.ordinal)),
 			cmp.Compare(x.ordinal, y.ordinal),
 		)
 	})

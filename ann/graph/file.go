@@ -93,11 +93,8 @@ func readFile(f *mapped.File) (*File, error) {
 	dim, m := f.Parameter(dimParameter), f.Parameter(mParameter)
 	if rows > MaxRows || nodes > rows || dim < 1 || dim > MaxDimension || m < minM || m > maxM {
 		return nil, fmt.Errorf(
-			"its header says %d vectors in %d nodes of dimension %d with M %d, which no graph has: rebuild it",
-			rows,
-			nodes,
-			dim,
-			m,
+			"its header says %d vectors in %d nodes of dimension %d with M %d, which no graph has: rebuild it", rows,
+			nodes, dim, m,
 		)
 	}
 	out := &File{

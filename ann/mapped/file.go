@@ -78,11 +78,7 @@ func Values[T uint8 | uint32 | float32](f *File, i, count int) ([]T, error) {
 	size := int(unsafe.Sizeof(one))
 	if count < 0 || count > len(b)/size || count*size != len(b) {
 		return nil, fmt.Errorf(
-			"section %d of %s has %d bytes where %d numbers of %d bytes belong: rebuild it",
-			i,
-			f.path,
-			len(b),
-			count,
+			"section %d of %s has %d bytes where %d numbers of %d bytes belong: rebuild it", i, f.path, len(b), count,
 			size,
 		)
 	}

@@ -101,20 +101,15 @@ func decodeHeader(page []byte, size uint64, kind string, version uint64) (*heade
 	}
 	if h.version != version {
 		return nil, fmt.Errorf(
-			"its format is version %d of %q; this program reads version %d: rebuild the index",
-			h.version,
-			kind,
+			"its format is version %d of %q; this program reads version %d: rebuild the index", h.version, kind,
 			version,
 		)
 	}
 	parameters, sections := get(countsAt+8), get(countsAt+16)
 	if parameters > maxParameters || sections > maxSections {
 		return nil, fmt.Errorf(
-			"its header counts %d parameters and %d sections; at most %d and %d are possible",
-			parameters,
-			sections,
-			maxParameters,
-			maxSections,
+			"its header counts %d parameters and %d sections; at most %d and %d are possible", parameters, sections,
+			maxParameters, maxSections,
 		)
 	}
 	for i := range int(parameters) {
@@ -129,11 +124,8 @@ func decodeHeader(page []byte, size uint64, kind string, version uint64) (*heade
 		}
 		if s.offset != alignPage(end) || s.length > size || s.offset > size-s.length {
 			return nil, fmt.Errorf(
-				"section %d should be %d bytes at %d of a file of %d bytes: it was cut off; rebuild it",
-				i,
-				s.length,
-				s.offset,
-				size,
+				"section %d should be %d bytes at %d of a file of %d bytes: it was cut off; rebuild it", i, s.length,
+				s.offset, size,
 			)
 		}
 		end = s.offset + s.length

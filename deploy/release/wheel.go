@@ -30,8 +30,7 @@ func (r *Release) Wheel(parts, tag string) error {
 	}
 	err := errors.Join(
 		content.AddFolder("conclave_server", filepath.Join(source, "conclave_server"), notPython),
-		content.AddFolder("conclave_client", client, notPython),
-		r.addCompletions(data),
+		content.AddFolder("conclave_client", client, notPython), r.addCompletions(data),
 	)
 	if err != nil {
 		return err

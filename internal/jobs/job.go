@@ -153,6 +153,7 @@ type Job struct {
 // and in snake case.
 type Refusal struct{ Code, Detail string }
 
+// Error returns Detail, without the code.
 func (r *Refusal) Error() string { return r.Detail }
 
 // Refuse returns a *Refusal with a code and a formatted detail.

@@ -43,7 +43,10 @@ type Record struct {
 // is lost, and a job may be done once more.
 type UnwrittenError struct{ Err error }
 
+// Error says what could not be stored.
 func (e *UnwrittenError) Error() string { return "that could not be written down: " + e.Err.Error() }
+
+// Unwrap returns the error of writing.
 func (e *UnwrittenError) Unwrap() error { return e.Err }
 
 // findRecord returns the record of the job with this id; nil if there is none.

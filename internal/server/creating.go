@@ -22,11 +22,7 @@ import (
 // Create makes an empty collection and returns its description, for which it opens the collection. Empty fields of s
 // get the configured defaults. The error is a *collections.Error for invalid settings and experts that cannot be
 // used; after an error of these, nothing is left. If only the description fails, the collection exists.
-func (r *registry) Create(
-	ctx context.Context,
-	name string,
-	s collections.Settings,
-) (info collections.Info, err error) {
+func (r *registry) Create(ctx context.Context, name string, s collections.Settings) (info collections.Info, err error) {
 	catalogue, err := r.openedCatalogue()
 	if err != nil {
 		return info, err

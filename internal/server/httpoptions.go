@@ -57,16 +57,13 @@ func newAPI(
 		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
 		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins,
 		TrustedProxies: config.Server.TrustedProxies, BasePath: config.Server.BasePath,
-		BodyBytes: int64(
-			l.BodyBytes,
-		),
+		BodyBytes:    int64(l.BodyBytes),
 		AnswerMemory: answers, BodyMemory: bodies, Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
 		Timeout: l.Timeout, Writing: config.LongestWriting(),
 		RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
 		Write: handlers.WriteLimits{
-			UploadBytes: int64(
-				l.UploadBytes,
-			), Uploads: l.Uploads, LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),
+			UploadBytes: int64(l.UploadBytes), Uploads: l.Uploads,
+			LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),
 			Tags: l.Tags, MetadataBytes: int(l.MetadataBytes), AnswerBytes: int64(l.UploadAnswerBytes),
 			BytesASecond: int(l.UploadRate), DocumentBytes: int64(config.Documents.FileBytes),
 			Originals: config.Documents.Keep,

@@ -41,10 +41,7 @@ func (s *collection) checkCalibrating(jobs.Request) error {
 		return jobs.Refuse(
 			"needs_judgments",
 			"%d passages were judged, and of %d questions one that answers is known: calibrating takes at least %d and %d",
-			len(all),
-			answered,
-			leastJudged,
-			leastAnswered,
+			len(all), answered, leastJudged, leastAnswered,
 		)
 	}
 	return nil

@@ -186,8 +186,7 @@ type recallMetric struct{ experts func() []learned.ExpertInfo }
 var recallDescription = prometheus.NewDesc(
 	"conclave_expert_recall",
 	"How much of the exact search the expert's index finds among the first hits, as measured when it was built.",
-	[]string{"expert", "hits"},
-	nil,
+	[]string{"expert", "hits"}, nil,
 )
 
 // Describe sends the description of conclave_expert_recall to out (prometheus.Collector).

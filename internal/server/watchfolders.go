@@ -261,10 +261,7 @@ func (s *collection) checkRoots(ctx context.Context, roots []string) error {
 			return errors.Join(err, listErr)
 		}
 		s.log.Warn(
-			"a folder to follow cannot be read; its documents stay, and it is tried again",
-			"folder",
-			root,
-			"cause",
+			"a folder to follow cannot be read; its documents stay, and it is tried again", "folder", root, "cause",
 			err,
 		)
 	}

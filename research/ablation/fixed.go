@@ -34,9 +34,7 @@ func (e *evidence) answerFixed(ctx context.Context) (weight float64, answers []c
 		}
 		tried, err := calibration.By(e.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
 			return fusion.Sum(
-				q.Table,
-				fixedSources(q.Sources, w),
-				fusion.LinearOptions{Normalisation: fusion.Raw},
+				q.Table, fixedSources(q.Sources, w), fusion.LinearOptions{Normalisation: fusion.Raw},
 				calibration.AnsweredDepth,
 			)
 		})

@@ -27,8 +27,7 @@ func (r *Findings) WriteText(to io.Writer) error {
 		printTable(
 			out,
 			fmt.Sprintf(
-				"%d questions, with foreign experts (%s)\twithout\twith\tdifference\tp",
-				f.Questions,
+				"%d questions, with foreign experts (%s)\twithout\twith\tdifference\tp", f.Questions,
 				strings.Join(f.Experts, ", "),
 			),
 			func(t io.Writer) {
@@ -45,22 +44,12 @@ func (r *Findings) WriteText(to io.Writer) error {
 			func(t io.Writer) {
 				for _, f := range r.Few {
 					_, _ = fmt.Fprintf(
-						t,
-						"%d questions (%d draws)\t%s\t%s\t%s\t%+.1f",
-						f.Questions,
-						f.Draws,
-						pairOf(f.Before),
-						pairOf(f.After),
-						differenceOf(f.After, f.Before),
-						100*f.Worst,
+						t, "%d questions (%d draws)\t%s\t%s\t%s\t%+.1f", f.Questions, f.Draws, pairOf(f.Before),
+						pairOf(f.After), differenceOf(f.After, f.Before), 100*f.Worst,
 					)
 					if f.Fitted != nil {
 						_, _ = fmt.Fprintf(
-							t,
-							"\t%.3f to %.3f\t%.3f to %.3f",
-							f.Shipped.ECE,
-							f.Fitted.ECE,
-							f.Shipped.AUROC,
+							t, "\t%.3f to %.3f\t%.3f to %.3f", f.Shipped.ECE, f.Fitted.ECE, f.Shipped.AUROC,
 							f.Fitted.AUROC,
 						)
 					}

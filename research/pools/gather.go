@@ -67,12 +67,7 @@ type Passages interface {
 // words that are not relevant, then poolRandom passages that are neither, drawn at random with a seed made from id,
 // so the pool is the same in every run. It fails if the collection is too small, or too many passages are deleted, to
 // draw that many. It panics if relevant is empty.
-func poolOf(
-	id string,
-	relevant map[rank.Ordinal]float64,
-	words []rank.Hit,
-	passages Passages,
-) ([]rank.Ordinal, error) {
+func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, passages Passages) ([]rank.Ordinal, error) {
 	pool := []rank.Ordinal{slices.Min(slices.Collect(maps.Keys(relevant)))}
 	for _, h := range words {
 		if _, answers := relevant[h.Ordinal]; !answers && len(pool) <= poolHard {

@@ -55,8 +55,8 @@ type Row struct {
 
 // Measure measures each source alone, and for each set of experts, given by their names, their sum and CCE with what
 // was fitted on other questions. Without sets it measures all granularities as one set. With fewer than two
-// granularities the report has neither Best nor Sets. It returns an error if the collection has no expert of a name,
-// or a set has fewer than two. e must have a question.
+// granularities the report has neither Best nor Sets, whatever sets names. It returns an error if the collection has
+// no expert of a name, or a set has fewer than two. e must have a question.
 func Measure(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Report, error) {
 	r := &Report{}
 	for _, q := range e.Questions {
@@ -149,11 +149,7 @@ func (r *Report) add(
 
 // addSet appends the rows of a sum and four variants of CCE over the experts in among, the calibrated one last, and
 // returns the report on CCE's fit. It fails if there are fewer than two such experts.
-func (r *Report) addSet(
-	ctx context.Context,
-	e *calibration.Evidence,
-	among []string,
-) (*calibration.CCEReport, error) {
+func (r *Report) addSet(ctx context.Context, e *calibration.Evidence, among []string) (*calibration.CCEReport, error) {
 	_, report, fits, err := e.FitCCE(ctx, among...)
 	if err != nil {
 		return nil, err
@@ -218,20 +214,12 @@ func (r *Report) WriteText(to io.Writer) error {
 	for _, set := range r.Sets {
 		c := set.CCE
 		_, _ = fmt.Fprintf(
-			out,
-			"\nCCE of %s against %s: p %.4f; behind each domain's best granularity by %.1f on average\n",
-			strings.Join(set.Among, ", "),
-			r.Best,
-			set.P,
-			100*set.Regret,
+			out, "\nCCE of %s against %s: p %.4f; behind each domain's best granularity by %.1f on average\n",
+			strings.Join(set.Among, ", "), r.Best, set.P, 100*set.Regret,
 		)
 		_, _ = fmt.Fprintf(
-			out,
-			"temperature by golden section %.4f: ECE %.3f on other folds; at %.1f: %.3f\n",
-			c.Temperature,
-			c.ECE,
-			c.Uncalibrated.Temperature,
-			c.Uncalibrated.ECE,
+			out, "temperature by golden section %.4f: ECE %.3f on other folds; at %.1f: %.3f\n", c.Temperature, c.ECE,
+			c.Uncalibrated.Temperature, c.Uncalibrated.ECE,
 		)
 		writeDescent(out, "gradient descent as printed", set.Printed)
 		writeDescent(out, "with back-tracking", set.Backtracking)

@@ -102,13 +102,8 @@ func (w *writer) add(ctx context.Context, source store.Stream, o store.BuildOpti
 	if o.Words != (bm25.Params{}) && o.Words != m.Words.Params() {
 		was, other := m.Words.Unlike(manifest.WordsOf(o.Words))
 		return store.BuildReport{}, fault(
-			ErrOtherWords,
-			w.dir,
-			"",
-			"%s was built with %s, not %s: leave them out, or analyse all words anew",
-			w.dir,
-			was,
-			other,
+			ErrOtherWords, w.dir, "", "%s was built with %s, not %s: leave them out, or analyse all words anew", w.dir,
+			was, other,
 		)
 	}
 	if err := checkAnalyser(m, w.dir); err != nil {
@@ -131,27 +126,16 @@ func matchExperts(dir string, m *manifest.Manifest, encoders []store.PassageEnco
 		}
 		if has := m.Expert(x.Name()); has.Parts != (x.Parts() != nil) || has.Owner != x.Owner() {
 			return fault(
-				ErrOtherEncoder,
-				dir,
-				has.Name,
+				ErrOtherEncoder, dir, has.Name,
 				"the encoder of expert %q does not fit the vectors in %s: its vectors are of parts of passages: %t, and owned by expert %q; in the collection: %t, %q",
-				has.Name,
-				dir,
-				x.Parts() != nil,
-				x.Owner(),
-				has.Parts,
-				has.Owner,
+				has.Name, dir, x.Parts() != nil, x.Owner(), has.Parts, has.Owner,
 			)
 		}
 	}
 	for _, x := range m.Experts {
 		if !given[x.Name] {
 			return fault(
-				ErrNoEncoder,
-				dir,
-				x.Name,
-				"%s has vectors of expert %q, so its encoder is needed to add passages",
-				dir,
+				ErrNoEncoder, dir, x.Name, "%s has vectors of expert %q, so its encoder is needed to add passages", dir,
 				x.Name,
 			)
 		}

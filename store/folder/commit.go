@@ -73,10 +73,8 @@ func prepare(changes []store.Change, most int) (*commitRequest, error) {
 		r.bytes += len(r.changes[i].Content)
 		if r.bytes > most { // the others are not encoded
 			return nil, fmt.Errorf(
-				"%w: %d changes of more than %d bytes, which are allowed: make fewer at a time",
-				store.ErrTooMuch,
-				len(changes),
-				most,
+				"%w: %d changes of more than %d bytes, which are allowed: make fewer at a time", store.ErrTooMuch,
+				len(changes), most,
 			)
 		}
 	}
@@ -257,8 +255,7 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 	for i, result := range g.results {
 		result.Seq = first + uint64(i)
 		l.pending.add(
-			result.ID,
-			pendingChange{seq: result.Seq, kind: g.entries[i].Kind, version: result.Version, at: places[i]},
+			result.ID, pendingChange{seq: result.Seq, kind: g.entries[i].Kind, version: result.Version, at: places[i]},
 			now,
 		)
 	}

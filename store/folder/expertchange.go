@@ -29,12 +29,8 @@ func (w *writer) addExpert(
 	}
 	if has := w.snapshot().Expert(encoder.Name()); has != nil {
 		return store.BuildReport{}, fault(
-			ErrHasVectors,
-			w.dir,
-			has.Name,
-			"%s has vectors of expert %q already, made by the encoder %s: remove them first",
-			w.dir,
-			has.Name,
+			ErrHasVectors, w.dir, has.Name,
+			"%s has vectors of expert %q already, made by the encoder %s: remove them first", w.dir, has.Name,
 			manifest.Short(has.Fingerprint),
 		)
 	}
@@ -126,13 +122,8 @@ func (w *writer) removeExpert(ctx context.Context, name string) error {
 	for _, x := range w.snapshot().Experts {
 		if x.Owner == name {
 			return fault(
-				ErrIsOwner,
-				w.dir,
-				x.Name,
-				"expert %[3]q searches the vectors of expert %[1]q in %[2]s: remove %[3]q first",
-				name,
-				w.dir,
-				x.Name,
+				ErrIsOwner, w.dir, x.Name,
+				"expert %[3]q searches the vectors of expert %[1]q in %[2]s: remove %[3]q first", name, w.dir, x.Name,
 			)
 		}
 	}

@@ -104,15 +104,9 @@ func (g *Generation) CheckRecall(floors map[string]float64) error {
 			errs = append(
 				errs,
 				fault(
-					ErrLowRecall,
-					g.dir,
-					x.Name,
+					ErrLowRecall, g.dir, x.Name,
 					"the %s index of expert %q in %s finds only %.3f of the 10 nearest passages, %.3f is the least to be served with: build it again, with more candidates or as an exact one",
-					kind.Name,
-					x.Name,
-					g.dir,
-					x.Recall.Stored.At10,
-					floor,
+					kind.Name, x.Name, g.dir, x.Recall.Stored.At10, floor,
 				),
 			)
 		}

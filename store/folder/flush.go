@@ -109,8 +109,7 @@ func (l *Live) flush(ctx context.Context) error {
 		l.log.Rotate()
 		l.logUse.Unlock()
 		if err := disk.Survive(func() error {
-			return l.writer.flush(ctx, changes, last, encoders,
-				l.options.Build)
+			return l.writer.flush(ctx, changes, last, encoders, l.options.Build)
 		}); err != nil {
 			return fmt.Errorf("making %d changes visible: %w", len(changes), err)
 		}
@@ -221,8 +220,7 @@ func (w *writer) flush(
 func (w *writer) checkNonePending() error {
 	m := w.snapshot()
 	n := 0
-	if err := wal.Each(w.disk, w.dir, m.ID, m.Applied, func(uint64, wal.Kind, []byte,
-		wal.ContentPlace) error {
+	if err := wal.Each(w.disk, w.dir, m.ID, m.Applied, func(uint64, wal.Kind, []byte, wal.ContentPlace) error {
 		n++
 		return nil
 	}); err != nil {

@@ -83,9 +83,7 @@ func (o *LiveOptions) complete() error {
 	o.FlushPassages, o.MaxPending = cmp.Or(o.FlushPassages, math.MaxInt), cmp.Or(o.MaxPending, math.MaxInt)
 	if o.FlushAfter < 0 || o.FlushPassages < 0 || o.MaxPending < 0 {
 		return fmt.Errorf(
-			"live options below zero: flush after %v, %d passages, %d pending",
-			o.FlushAfter,
-			o.FlushPassages,
+			"live options below zero: flush after %v, %d passages, %d pending", o.FlushAfter, o.FlushPassages,
 			o.MaxPending,
 		)
 	}

@@ -54,9 +54,7 @@ func lock(d disk.Disk, dir string) (*os.File, error) {
 			who = "another process"
 		}
 		return nil, fmt.Errorf(
-			"%w %s: %s is indexing into it or serving it with writes; wait for it to end or stop it",
-			ErrLocked,
-			dir,
+			"%w %s: %s is indexing into it or serving it with writes; wait for it to end or stop it", ErrLocked, dir,
 			who,
 		)
 	}

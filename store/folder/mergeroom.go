@@ -32,12 +32,8 @@ func (w *writer) checkRoom(names []string) error {
 	}
 	if wanted := need + int64(mergeReserve*float64(need)); free < wanted {
 		return fmt.Errorf(
-			"%w: %d segments of %d bytes want %d free, and %d are; searches go over all of them meanwhile",
-			errNoRoom,
-			len(names),
-			need,
-			wanted,
-			free,
+			"%w: %d segments of %d bytes want %d free, and %d are; searches go over all of them meanwhile", errNoRoom,
+			len(names), need, wanted, free,
 		)
 	}
 	return nil

@@ -154,11 +154,8 @@ func (w *writer) resolveOutcomeLocked() error {
 	unsettled := func(err error) error {
 		p.err = err
 		return fmt.Errorf(
-			"%w (generation %d of %s): nothing is written until the disk is well again: %w",
-			store.ErrUnsettled,
-			p.next.manifest.Generation,
-			w.dir,
-			err,
+			"%w (generation %d of %s): nothing is written until the disk is well again: %w", store.ErrUnsettled,
+			p.next.manifest.Generation, w.dir, err,
 		)
 	}
 	found, err := readManifest(w.disk, w.dir)
@@ -207,9 +204,7 @@ func (w *writer) checkLockHeld() error {
 	if !isHeld {
 		w.overtaken = fmt.Errorf(
 			"%s was removed or replaced while %s was open for writing, so there may be %w: nothing more is written here; end all writers but one and restart it",
-			lockName,
-			w.dir,
-			store.ErrOtherWriter,
+			lockName, w.dir, store.ErrOtherWriter,
 		)
 	}
 	return w.overtaken
@@ -219,10 +214,7 @@ func (w *writer) checkLockHeld() error {
 func (w *writer) otherWriter(found *manifest.Manifest) error {
 	return fmt.Errorf(
 		"%w: %s has generation %d where generation %d of this writer was: nothing more is written here; end all writers but one and restart it",
-		store.ErrOtherWriter,
-		w.dir,
-		found.Generation,
-		w.manifest.Generation,
+		store.ErrOtherWriter, w.dir, found.Generation, w.manifest.Generation,
 	)
 }
 

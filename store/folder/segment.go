@@ -150,10 +150,8 @@ func (o *opening) index(x manifest.Expert, s *manifest.Segment) (ann.Index, erro
 	}
 	if ix.Dimension() != x.Dimension {
 		return nil, fmt.Errorf(
-			"%s has vectors of %d numbers, the manifest says %d",
-			filepath.Join(o.folder, expert.Vectors.Name),
-			ix.Dimension(),
-			x.Dimension,
+			"%s has vectors of %d numbers, the manifest says %d", filepath.Join(o.folder, expert.Vectors.Name),
+			ix.Dimension(), x.Dimension,
 		)
 	}
 	return ix, o.checkCount(expert.Vectors, ix.Len(), s.Passages)
@@ -178,9 +176,7 @@ func openFile[T io.Closer](
 		if info.Size() != f.Size {
 			return out, fmt.Errorf(
 				"%s has %d bytes, the manifest says %d: the file is damaged; restore the collection from a snapshot, or index again",
-				path,
-				info.Size(),
-				f.Size,
+				path, info.Size(), f.Size,
 			)
 		}
 	}

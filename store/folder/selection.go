@@ -163,8 +163,7 @@ func (s *Selection) lists() bm25.Selection {
 func (s *Selection) checkGeneration(g *Generation) error {
 	if s.generation != g {
 		return fmt.Errorf(
-			"a selection of generation %d cannot be used in generation %d: select again",
-			s.generation.Number(),
+			"a selection of generation %d cannot be used in generation %d: select again", s.generation.Number(),
 			g.Number(),
 		)
 	}

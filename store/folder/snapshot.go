@@ -67,8 +67,7 @@ func snapshot(
 		return report, fmt.Errorf("%s is not empty: name a new or an empty folder for the snapshot", out)
 	}
 	report = SnapshotReport{Generation: m.Generation, Passages: m.Live()}
-	if err := wal.Each(d, dir, m.ID, m.Applied, func(uint64, wal.Kind, []byte,
-		wal.ContentPlace) error {
+	if err := wal.Each(d, dir, m.ID, m.Applied, func(uint64, wal.Kind, []byte, wal.ContentPlace) error {
 		report.Pending++
 		return nil
 	}); err != nil &&

@@ -33,8 +33,7 @@ func CheckSnapshot(out string) error {
 	if name := filepath.Base(out); strings.HasSuffix(strings.ToLower(name), makingSuffix) {
 		return fmt.Errorf(
 			"%q cannot be the name of a snapshot: %s at its end marks one that is being made; choose another name",
-			name,
-			makingSuffix,
+			name, makingSuffix,
 		)
 	}
 	return outsideCollections(out)
@@ -72,8 +71,7 @@ func outsideCollections(path string) error {
 	for ; ; parent = filepath.Dir(parent) {
 		if holdsManifest(parent) {
 			return fmt.Errorf(
-				"%s would lie in the collection %s, which keeps its folder for itself: name a folder outside",
-				path,
+				"%s would lie in the collection %s, which keeps its folder for itself: name a folder outside", path,
 				parent,
 			)
 		}
@@ -145,8 +143,7 @@ func leftOver(d disk.Disk, making string) error {
 	entries, err := d.ReadDir(making)
 	if err != nil {
 		return fmt.Errorf(
-			"%s is in the way of a snapshot, and is no folder that one was made in: remove or rename it (%w)",
-			making,
+			"%s is in the way of a snapshot, and is no folder that one was made in: remove or rename it (%w)", making,
 			err,
 		)
 	}
@@ -162,8 +159,7 @@ func leftOver(d disk.Disk, making string) error {
 	if foreign != "" {
 		return fmt.Errorf(
 			"%s is in the way of a snapshot, and is not what an interrupted one left (it has %s): remove or rename it, or name another folder for the snapshot",
-			making,
-			foreign,
+			making, foreign,
 		)
 	}
 	return nil

@@ -73,9 +73,7 @@ func (v *Vectors) SearchStats(
 		hits, st, err := ix.Search(ctx, query, o)
 		if err != nil {
 			return nil, stats, fmt.Errorf(
-				"searching the vectors of %s in %s: %w",
-				v.expert.Name,
-				s.name,
+				"searching the vectors of %s in %s: %w", v.expert.Name, s.name,
 				v.generation.explainDamage(v.expert.Name, err),
 			)
 		}

@@ -197,8 +197,7 @@ func (g *Generation) verifySegment(ctx context.Context, at int) error {
 		), disk.Survive(s.words.Check), disk.Survive(func() error { return verifyTags(ctx, s.tags, s.store) }),
 	}
 	errs = append(
-		errs,
-		disk.Survive(func() error { _, err := s.spelled.read(); return err }),
+		errs, disk.Survive(func() error { _, err := s.spelled.read(); return err }),
 		disk.Survive(func() error { return s.copies.verify(ctx, s.store) }),
 		disk.Survive(func() error { return verifyFields(ctx, s.fields, s.store) }),
 	)

@@ -145,9 +145,7 @@ func (c *Catalogue) listEntries(ctx context.Context, indexes, more string) (out 
 // Look returns the Health of each collection by its name, without Statistics, and with the blocks of its own index
 // alone. limits and everywhere are the Health.Limits and Health.Blocked of the whole cluster. The node that is asked
 // answers by what it knows, so that another one that hangs delays nothing.
-func (c *Catalogue) Look(
-	ctx context.Context,
-) (all map[string]Health, limits []string, everywhere string, err error) {
+func (c *Catalogue) Look(ctx context.Context) (all map[string]Health, limits []string, everywhere string, err error) {
 	const wild = "expand_wildcards=open,closed&local=true"
 	var made map[string]json.RawMessage
 	var health struct {

@@ -27,8 +27,8 @@ func (r *request) wantsNames(key scoreKey) bool {
 	return r.holding && r.holds[key] == nil
 }
 
-// namedScoreSearches returns the searches of scoreSearches, in which each hit also names the terms of the question
-// that it has.
+// namedScoreSearches returns the searches that score passages for a key of scores, as scoreSearches does; each hit
+// also has the names of the question's terms that the passage has.
 func (r *request) namedScoreSearches(key scoreKey, ordinals []rank.Ordinal) []object {
 	searches := r.scoreSearches(key, ordinals)
 	for _, s := range searches {

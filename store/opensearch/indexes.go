@@ -135,8 +135,8 @@ func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, er
 }
 
 // Search returns the k passages with the highest BM25 scores, the best first, and equal ones by id; nil if the
-// question has no term. It first asks which words have other forms in the index. A *storage.PartialError comes with
-// hits: they are of a part of the shards, or words were counted inexactly. The scores are kept for Scores.
+// question has no term. It first asks the cluster which words have other forms in the index. A *storage.PartialError
+// comes with hits: they are of a part of the shards, or words were counted inexactly. The scores are kept for Scores.
 func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	q := w.query(question)
 	if q.isEmptyQuery() {

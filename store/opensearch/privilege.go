@@ -38,10 +38,7 @@ func (s *Store) MayChange(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cluster.Opening)
 	defer cancel()
 	_, err := s.client.Do(
-		ctx,
-		http.MethodPut,
-		s.path("/_mapping"),
-		[]byte(`{"properties":{"`+schema.FieldID+`":{"type":"keyword"}}}`),
+		ctx, http.MethodPut, s.path("/_mapping"), []byte(`{"properties":{"`+schema.FieldID+`":{"type":"keyword"}}}`),
 	)
 	return s.readOnly("of its mapping", err)
 }

@@ -236,11 +236,16 @@ type storedEncoder struct {
 	store  *Store
 }
 
-func (e storedEncoder) Name() string        { return e.expert.Name }
-func (e storedEncoder) Dimension() int      { return e.expert.Dimension }
+// Name returns the name of the expert.
+func (e storedEncoder) Name() string { return e.expert.Name }
+
+// Dimension returns how many numbers a vector of the expert has.
+func (e storedEncoder) Dimension() int { return e.expert.Dimension }
+
+// Fingerprint returns the fingerprint of the encoder that made the vectors.
 func (e storedEncoder) Fingerprint() string { return e.expert.Fingerprint }
 
-// Late tells whether the vectors are codes of late interaction.
+// Late reports whether the vectors are codes of late interaction.
 func (e storedEncoder) Late() bool { return e.expert.Late }
 
 // Parts returns nil: no index has vectors of parts of passages.

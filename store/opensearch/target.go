@@ -16,6 +16,7 @@ import (
 // GoneError is the error of an index that was deleted, or made anew, since it was opened. Nothing can be written to it.
 type GoneError struct{ Index string }
 
+// Error names the index, which was deleted or made anew since it was opened.
 func (e *GoneError) Error() string {
 	return fmt.Sprintf("index %s was deleted or made anew since it was opened: start again when it is there", e.Index)
 }
@@ -124,6 +125,7 @@ type SilentError struct {
 	Err   error // of the last attempt
 }
 
+// Error names the index, how long nothing got through, and the error of the last attempt.
 func (e *SilentError) Error() string {
 	return fmt.Sprintf("writing to %s: nothing got through for %v: %v", e.Index, e.After, e.Err)
 }

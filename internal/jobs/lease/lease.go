@@ -77,27 +77,21 @@ type HeldError struct {
 	Lost bool
 }
 
+// Error names the process that has the lease and its work, and says when to start again.
 func (e *HeldError) Error() string {
 	who := fmt.Sprintf(
-		"%s on host %s (process %d, since %s)",
-		e.by.Doing,
-		e.by.Host,
-		e.by.PID,
+		"%s on host %s (process %d, since %s)", e.by.Doing, e.by.Host, e.by.PID,
 		e.by.Since.Format(time.DateTime+" MST"),
 	)
 	if e.Lost {
 		return fmt.Sprintf(
 			"%s was taken over by %s, since this process gave no sign of life for %v: start again when that has ended",
-			e.subject,
-			who,
-			e.after,
+			e.subject, who, e.after,
 		)
 	}
 	return fmt.Sprintf(
 		"%s is being changed by %s: wait until that has ended, or end it. If it was killed, start again %v after its last sign of life",
-		e.subject,
-		who,
-		e.after,
+		e.subject, who, e.after,
 	)
 }
 

@@ -194,8 +194,8 @@ func drawValue(rng *rand.Rand, field string) conditions.Value {
 		return []conditions.Value{conditions.Number(7), conditions.Number(1.5), conditions.Text("1.50"),
 			conditions.Text("7"), conditions.Number(100), conditions.Text("2024-05-01"), conditions.Text("x")}[rng.IntN(7)]
 	}
-	return []conditions.Value{conditions.Number(float64(rng.IntN(20))), conditions.Text(drawWord(rng)), conditions.Bool(
-		true,
-	),
-		conditions.Text(drawDay(rng).Format(time.DateOnly))}[rng.IntN(4)]
+	return []conditions.Value{
+		conditions.Number(float64(rng.IntN(20))), conditions.Text(drawWord(rng)), conditions.Bool(true),
+		conditions.Text(drawDay(rng).Format(time.DateOnly)),
+	}[rng.IntN(4)]
 }

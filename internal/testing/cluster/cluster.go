@@ -87,8 +87,7 @@ func Launch(ctx context.Context, folder string, nodes int) (_ *Cluster, err erro
 // when a node is stopped, on every system.
 func startGuard(folder string) (io.Closer, error) {
 	cmd := exec.Command(
-		"sh",
-		"-c",
+		"sh", "-c",
 		`cat >/dev/null; for i in 1 2 3; do cat "$0"/*.pid 2>/dev/null | xargs kill -9 2>/dev/null; sleep 0.2; rm -rf -- "$0" && exit; done`,
 		folder,
 	)
@@ -163,12 +162,7 @@ func (c *Cluster) startNode(i int) error {
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(c.installation.java(), append([]string{"-XX:AOTCache=" + c.installation.classFile()},
 		c.installation.nodeArguments(
-			home,
-			name,
-			n.http,
-			n.transport,
-			"cluster.name="+filepath.Base(c.folder),
-			"path.repo="+c.Snapshots(),
+			home, name, n.http, n.transport, "cluster.name="+filepath.Base(c.folder), "path.repo="+c.Snapshots(),
 			"discovery.seed_hosts="+strings.Join(seeds, ","),
 			"cluster.initial_cluster_manager_nodes="+strings.Join(names, ","),
 		)...)...)
@@ -246,11 +240,7 @@ func (c *Cluster) Ready(ctx context.Context) error {
 			case <-ctx.Done():
 				log, _ := os.ReadFile(c.logPath(i))
 				return fmt.Errorf(
-					"node %d was not ready in time (status %d, %v): %w; its log ends:\n%s",
-					i,
-					status,
-					err,
-					ctx.Err(),
+					"node %d was not ready in time (status %d, %v): %w; its log ends:\n%s", i, status, err, ctx.Err(),
 					log[max(0, len(log)-4000):],
 				)
 			case <-c.nodes[i].gone:

@@ -72,8 +72,7 @@ func install(ctx context.Context) (installation, error) {
 	} {
 		if _, err := exec.LookPath(program); err != nil {
 			return "", fmt.Errorf(
-				"%s is not installed, which a cluster of OpenSearch for tests is fetched with: install %s",
-				program,
+				"%s is not installed, which a cluster of OpenSearch for tests is fetched with: install %s", program,
 				remedy,
 			)
 		}

@@ -39,8 +39,7 @@ func Start(tb testing.TB, nodes int) *Cluster {
 	}
 	if len(shared.cluster.nodes) != nodes {
 		tb.Fatalf(
-			"another test of this process has a cluster of %d nodes, this one wants %d",
-			len(shared.cluster.nodes),
+			"another test of this process has a cluster of %d nodes, this one wants %d", len(shared.cluster.nodes),
 			nodes,
 		)
 	}

@@ -35,8 +35,7 @@ import (
 func main() {
 	bundles := flag.String("bundles", "base-fp32,base", "names of bundles in the cache, or folders")
 	questions := flag.String(
-		"questions",
-		"shipped/demo/questions/dev.jsonl,shipped/demo/questions/test.jsonl",
+		"questions", "shipped/demo/questions/dev.jsonl,shipped/demo/questions/test.jsonl",
 		"JSON Lines with a field question",
 	)
 	python := flag.String("python", "python3", "Python interpreter of the peer")

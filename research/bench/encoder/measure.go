@@ -127,12 +127,8 @@ func (r result) print() {
 	fmt.Printf("  %d callers          %7.0f questions/s, at best %.0f\n", r.Callers, r.Rate, r.best)
 	against := func(name string, rate, best, ratio, ofBest float64) {
 		fmt.Printf(
-			"  peer, %-13s %7.0f questions/s, at best %.0f; ratio %.2f (median of rounds), %.2f (of the best)\n",
-			name,
-			rate,
-			best,
-			ratio,
-			ofBest,
+			"  peer, %-13s %7.0f questions/s, at best %.0f; ratio %.2f (median of rounds), %.2f (of the best)\n", name,
+			rate, best, ratio, ofBest,
 		)
 	}
 	goal := "0.85"
@@ -144,11 +140,7 @@ func (r result) print() {
 	against("and sorted", r.PeerSortedRate, r.peerSortedBest, r.SortedRatio, r.SortedRatioBest)
 	fmt.Printf(
 		"  alone               %7.3f ms, peer %.3f ms, over it %+.3f ms, of 0.3 allowed (medians over the rounds' least: %.3f, %.3f)\n",
-		r.Alone,
-		r.PeerAlone,
-		r.Alone-r.PeerAlone,
-		r.AloneMedian,
-		r.PeerAloneMedian,
+		r.Alone, r.PeerAlone, r.Alone-r.PeerAlone, r.AloneMedian, r.PeerAloneMedian,
 	)
 	fmt.Printf("  %.1f rows a run, %.1f %% of the tokens padding\n", r.RowsPerRun, 100*r.Padding)
 }

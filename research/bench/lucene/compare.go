@@ -212,13 +212,8 @@ func (r result) String() string {
 	row("µs, median", r.Median, r.PeerMedian, r.PeerMedian/r.Median)
 	row("µs, 99 of 100 are below", r.P99, r.PeerP99, r.PeerP99/r.P99)
 	fmt.Fprintf(
-		&out,
-		"  turns' ratios %.2f to %.2f; scores differ by %.1e at most, %d of %d places hold another passage\n",
-		r.Low,
-		r.High,
-		r.WorstScore,
-		r.Swapped,
-		r.Hits,
+		&out, "  turns' ratios %.2f to %.2f; scores differ by %.1e at most, %d of %d places hold another passage\n",
+		r.Low, r.High, r.WorstScore, r.Swapped, r.Hits,
 	)
 	return out.String()
 }

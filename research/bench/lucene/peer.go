@@ -34,14 +34,8 @@ func startPeer(cache, folder string, k int) (*peer.Process, error) {
 		return nil, fmt.Errorf("compiling the peer (is a JDK of version 17 or newer installed?): %w\n%s", err, out)
 	}
 	return peer.Start(exec.Command(
-		"java",
-		"-Xmx6g",
-		"-cp",
-		folder+string(os.PathListSeparator)+classpath,
-		"LuceneBench",
-		filepath.Join(folder, "passages"),
-		filepath.Join(folder, "questions"),
-		filepath.Join(folder, "lucene"),
+		"java", "-Xmx6g", "-cp", folder+string(os.PathListSeparator)+classpath, "LuceneBench",
+		filepath.Join(folder, "passages"), filepath.Join(folder, "questions"), filepath.Join(folder, "lucene"),
 		strconv.Itoa(k),
 	))
 }

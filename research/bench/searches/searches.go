@@ -70,6 +70,7 @@ func (o *Workload) ableExperts(l *assembly.Assembly) (able, always []*experts.Ex
 // CountError is the error of a number of experts that a collection does not have.
 type CountError struct{ Count, Able int }
 
+// Error says which count was asked for, and how many experts the collection has.
 func (e CountError) Error() string {
 	return fmt.Sprintf("%d; this collection has %d such experts", e.Count, e.Able)
 }
@@ -103,39 +104,20 @@ func (o *Workload) Measure(
 	return costs, nil
 }
 
-// Print writes a table of costs.
+// Print writes a table of costs, one line for each number of experts.
 func Print(out io.Writer, costs []Cost) error {
 	_, err := fmt.Fprintf(
-		out,
-		"%7s | %10s %12s %6s | %12s %10s %6s | %10s %12s %6s\n",
-		"experts",
-		"search ms",
-		"encoders ms",
-		"ratio",
-		"one pass ms",
-		"ensemble",
-		"share",
-		"searches/s",
-		"encoders/s",
-		"ratio",
+		out, "%7s | %10s %12s %6s | %12s %10s %6s | %10s %12s %6s\n", "experts", "search ms", "encoders ms", "ratio",
+		"one pass ms", "ensemble", "share", "searches/s", "encoders/s", "ratio",
 	)
 	for _, c := range costs {
 		if err != nil {
 			break
 		}
 		_, err = fmt.Fprintf(
-			out,
-			"%7d | %10.2f %12.2f %6.2f | %12.2f %10.3f %6.2f | %10.1f %12.1f %6.2f\n",
-			c.Experts,
-			c.P50MS,
-			c.EncodersMS,
-			c.P50MS/c.EncodersMS,
-			c.OneEncoderMS,
-			c.EnsembleMS,
-			c.EnsembleMS/c.OneEncoderMS,
-			c.QPS,
-			c.EncodersQPS,
-			c.QPS/c.EncodersQPS,
+			out, "%7d | %10.2f %12.2f %6.2f | %12.2f %10.3f %6.2f | %10.1f %12.1f %6.2f\n", c.Experts, c.P50MS,
+			c.EncodersMS, c.P50MS/c.EncodersMS, c.OneEncoderMS, c.EnsembleMS, c.EnsembleMS/c.OneEncoderMS, c.QPS,
+			c.EncodersQPS, c.QPS/c.EncodersQPS,
 		)
 	}
 	return err

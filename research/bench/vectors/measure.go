@@ -223,11 +223,7 @@ func exactNearest(ctx context.Context, path string, x ann.Index, queries [][]flo
 	}
 	if len(raw) != 4*K*len(queries) {
 		return nil, fmt.Errorf(
-			"%s has %d bytes; %d queries with %d neighbours of 4 bytes each need %d",
-			path,
-			len(raw),
-			len(queries),
-			K,
+			"%s has %d bytes; %d queries with %d neighbours of 4 bytes each need %d", path, len(raw), len(queries), K,
 			4*K*len(queries),
 		)
 	}

@@ -126,10 +126,8 @@ func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 	for n, i := range missing {
 		if !a.fits(len(made[n])) {
 			return nil, fmt.Errorf(
-				"the vector of passage %q has %d numbers, and the expert's vectors have %d",
-				passages[i].ID,
-				len(made[n]),
-				a.Dimension(),
+				"the vector of passage %q has %d numbers, and the expert's vectors have %d", passages[i].ID,
+				len(made[n]), a.Dimension(),
 			)
 		}
 		vectors[i] = made[n]

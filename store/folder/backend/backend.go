@@ -39,7 +39,7 @@ func (b *backend) opened() *folder.Collection {
 	return b.collection
 }
 
-// Acquire implements storage.Corpus: it pins the newest generation.
+// Acquire pins and returns the newest generation, for a search; release the view after use.
 func (b *backend) Acquire() storage.View { return view.Of(b.opened()).Acquire() }
 
 // Contents implements store.Backend: it returns the pinned newest generation and the function that releases it.
@@ -48,7 +48,7 @@ func (b *backend) Contents() (store.Contents, func()) {
 	return g, g.Release
 }
 
-// Count implements store.Backend. The error is always nil.
+// Count returns the number of the newest generation and of its live passages. The error is always nil.
 func (b *backend) Count(context.Context) (generation uint64, passages int, err error) {
 	g := b.opened().Acquire()
 	defer g.Release()
@@ -58,7 +58,8 @@ func (b *backend) Count(context.Context) (generation uint64, passages int, err e
 // Observe does nothing: no other machine is asked.
 func (b *backend) Observe(func(store.Exchange)) {}
 
-// Meters implements store.Backend: the generation and the numbers of passages, segments and bytes.
+// Meters returns functions that measure the collection for metrics: the generation, and the numbers of passages,
+// segments and bytes.
 func (b *backend) Meters() (out []store.Meter) {
 	for _, m := range []struct {
 		name, help string
@@ -103,7 +104,8 @@ func stampOf(path string) fileStamp {
 	return fileStamp{info.Size(), info.ModTime()}
 }
 
-// Calibration implements store.Backend: it returns the text of the collection's calibration; nil if there is none.
+// Calibration returns the text of the collection's calibration; nil if there is none. It also notes the state of the
+// files for recalibrated.
 func (b *backend) Calibration() ([]byte, error) {
 	stamp := b.stampOfRecord() // before it is read: one that comes now is seen later
 	text, err := calibration.RecordText(b.dir)
@@ -127,7 +129,7 @@ func (b *backend) CalibrationAt() string { return filepath.Join(b.dir, calibrati
 // MayCalibrate returns nil: Calibrate is never refused.
 func (b *backend) MayCalibrate(context.Context) error { return nil }
 
-// Calibrate implements store.Backend: it replaces the calibration's file.
+// Calibrate replaces the calibration's file by text.
 func (b *backend) Calibrate(_ context.Context, text []byte) error {
 	return calibration.PutRecord(b.dir, text)
 }
@@ -135,7 +137,7 @@ func (b *backend) Calibrate(_ context.Context, text []byte) error {
 // Settings returns the text of the collection's settings file; nil if there is none.
 func (b *backend) Settings() ([]byte, error) { return location{b.dir}.Settings(context.Background()) }
 
-// Configure implements store.Backend: it replaces the settings' file.
+// Configure replaces the settings' file by text.
 func (b *backend) Configure(_ context.Context, text []byte) error {
 	return collections.WriteText(disk.OS{}, b.dir, text)
 }
@@ -204,8 +206,7 @@ func (b *backend) Close() error {
 	return b.collection.Close()
 }
 
-// Describe implements store.Backend: it says in words which generation, passages, copies and experts the collection
-// has.
+// Describe returns, in words for people, which generation, passages, copies and experts the collection has.
 func (b *backend) Describe(ctx context.Context) (d store.Description, err error) {
 	g := b.opened().Acquire()
 	defer g.Release()

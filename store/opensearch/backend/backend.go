@@ -178,11 +178,8 @@ func (b *backend) Describe(ctx context.Context) (d store.Description, err error)
 		return d, err
 	}
 	d.Text = fmt.Sprintf(
-		"index %s: %d passages, %d deleted ones that count in scores of words; health %s",
-		b.Store().Index(),
-		health.Passages,
-		health.Deleted,
-		health.Status,
+		"index %s: %d passages, %d deleted ones that count in scores of words; health %s", b.Store().Index(),
+		health.Passages, health.Deleted, health.Status,
 	)
 	copies, err := b.Store().Copies(ctx)
 	if err != nil {

@@ -21,12 +21,7 @@ type Cluster struct {
 
 // OpenCluster connects to a cluster and returns its collections. address is that of the nodes, with the prefix of the
 // indexes' names in the place of an index; shape is that of collections to be made. It fails if no node answers.
-func OpenCluster(
-	ctx context.Context,
-	address string,
-	access cluster.Access,
-	shape schema.Shape,
-) (*Cluster, error) {
+func OpenCluster(ctx context.Context, address string, access cluster.Access, shape schema.Shape) (*Cluster, error) {
 	a, err := cluster.ParseAddress(address)
 	if err != nil {
 		return nil, err

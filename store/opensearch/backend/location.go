@@ -230,8 +230,7 @@ func (l *location) open(ctx context.Context, o store.OpenOptions) (*backend, err
 	if o.Candidates > opensearch.MostCandidates {
 		return nil, fmt.Errorf(
 			"limits.candidates is %d, and a cluster gives at most %d hits of a source: set it to %[2]d or less",
-			o.Candidates,
-			opensearch.MostCandidates,
+			o.Candidates, opensearch.MostCandidates,
 		)
 	}
 	ctx, cancel := context.WithTimeout(ctx, openingTime)

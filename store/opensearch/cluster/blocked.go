@@ -20,6 +20,7 @@ type BlockedError struct {
 	Making bool   // the index is not there, and cannot be made
 }
 
+// Error names the index, and the block by which it takes no changes or cannot be made.
 func (e *BlockedError) Error() string {
 	if e.Making {
 		return fmt.Sprintf("index %s cannot be made: %s (%s)", e.Index, noNewIndexes, e.Reason)

@@ -134,6 +134,7 @@ type StatusError struct {
 	Body   string // the beginning
 }
 
+// Error has the status and the reason of the answer.
 func (e *StatusError) Error() string {
 	why := cmp.Or(Reason([]byte(e.Body)), http.StatusText(e.Status))
 	return fmt.Sprintf("the cluster answers with status %d: %.600s", e.Status, why)

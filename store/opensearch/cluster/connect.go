@@ -29,6 +29,7 @@ type NodeError struct {
 	Err  error
 }
 
+// Error names each node that was tried, with the reason why it did not answer.
 func (e *UnreachableError) Error() string {
 	reasons := make([]string, len(e.Nodes))
 	for i, n := range e.Nodes {

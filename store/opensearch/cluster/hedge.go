@@ -103,10 +103,11 @@ const (
 	EachShard  = "query_then_fetch"
 )
 
-// endOf returns the end of the header of a search in _msearch with a search type.
+// endOf returns the second half of the line that precedes a search in a request to _msearch, for a search type.
 func endOf(searchType string) string { return `"search_type":"` + searchType + `"}` }
 
-// EndOfShard returns the end of the header of a search in _msearch that searches one shard only.
+// EndOfShard returns the second half of the line that precedes a search in a request to _msearch, for a search in one
+// shard only. shard is its number.
 func EndOfShard(shard int) string { return `"preference":"_shards:` + strconv.Itoa(shard) + `"}` }
 
 // ofOneShard matches EndOfShard at the end of a line.

@@ -221,11 +221,8 @@ func (s Source) Passage(id string) (p corpus.Passage, err error) {
 		return p, fmt.Errorf("passage %q: its field %s is %q", id, FieldID, p.ID)
 	case now != version:
 		return p, fmt.Errorf(
-			"passage %q: its version is %s, and its field %s says %q: something else than conclave wrote it",
-			id,
-			now,
-			FieldVersion,
-			version,
+			"passage %q: its version is %s, and its field %s says %q: something else than conclave wrote it", id, now,
+			FieldVersion, version,
 		)
 	}
 	return p, nil

@@ -29,11 +29,7 @@ func (m *Manifest) CheckAllEncoders(encoders []store.PassageEncoder) error {
 		if has != x {
 			return fmt.Errorf(
 				"the vectors of expert %q were made by the passage encoder %.16s (%d numbers), and the one given is %.16s (%d numbers): use the bundle that made them",
-				x.Name,
-				has.Fingerprint,
-				has.Dimension,
-				x.Fingerprint,
-				x.Dimension,
+				x.Name, has.Fingerprint, has.Dimension, x.Fingerprint, x.Dimension,
 			)
 		}
 		given[x.Name] = true

@@ -185,11 +185,7 @@ func (m *Manifest) CheckEncoders(encoders ...store.Encoder) error {
 		case has.Fingerprint != e.Fingerprint() || has.Dimension != e.Dimension():
 			return fmt.Errorf(
 				"the vectors of expert %q were made by the passage encoder %.16s (%d numbers), and the bundle here is %.16s (%d numbers): use the bundle that made them",
-				e.Name(),
-				has.Fingerprint,
-				has.Dimension,
-				e.Fingerprint(),
-				e.Dimension(),
+				e.Name(), has.Fingerprint, has.Dimension, e.Fingerprint(), e.Dimension(),
 			)
 		}
 	}
@@ -232,8 +228,7 @@ func (m *Manifest) Check() error {
 	if now := store.Analyser(analysis); now != m.Words.Analyser {
 		return fmt.Errorf(
 			"its words were analysed in another way (%.16s) than this program does (%.16s): use the program that made it, or index again",
-			m.Words.Analyser,
-			now,
+			m.Words.Analyser, now,
 		)
 	}
 	seen := map[string]bool{}

@@ -370,10 +370,7 @@ func (m *Manifest) CheckOwners() error {
 		case owner.Fingerprint != x.Fingerprint || owner.Dimension != x.Dimension:
 			return bad(
 				"made by the encoder %s (%d numbers), and its own is %s (%d numbers): questions of one do not fit the vectors of the other",
-				Short(owner.Fingerprint),
-				owner.Dimension,
-				Short(x.Fingerprint),
-				x.Dimension,
+				Short(owner.Fingerprint), owner.Dimension, Short(x.Fingerprint), x.Dimension,
 			)
 		case x.Parts || x.Index != (store.Index{}):
 			return bad("and has parts of passages or an index all the same")

@@ -34,9 +34,7 @@ func unseal(path string, data []byte, f manifest.SegmentFile) ([]byte, error) {
 	if at < 0 || string(data[at:]) != string(AppendSeal(nil, f.Sum)) {
 		return nil, fmt.Errorf(
 			"%s is not the file that the manifest names, whose checksum is %s (it ends with %q): another one was put in its place, or it is damaged; put its own back, restore the collection from a snapshot, or index again",
-			path,
-			f.Sum,
-			data[max(at, 0):],
+			path, f.Sum, data[max(at, 0):],
 		)
 	}
 	return data[:at:at], nil

@@ -112,10 +112,7 @@ func DecodeTombstones(b []byte, passages, deleted int) (Tombstones, error) {
 	beyond := passages%64 != 0 && t[len(t)-1]>>(passages%64) != 0
 	if n := t.Count(); beyond || n != deleted || le.Uint32(b[12:]) != uint32(passages) || le.Uint32(b[16:]) != uint32(n) {
 		return nil, fmt.Errorf(
-			"it has %d deletions among %d passages, the manifest says %d among %d",
-			n,
-			le.Uint32(b[12:]),
-			deleted,
+			"it has %d deletions among %d passages, the manifest says %d among %d", n, le.Uint32(b[12:]), deleted,
 			passages,
 		)
 	}

@@ -19,9 +19,7 @@ type LogDamageError struct {
 func (e *LogDamageError) Error() string {
 	return fmt.Sprintf(
 		"the log file %s is damaged at byte %d (%s), and changes in it were acknowledged: restore the collection from a snapshot",
-		e.File,
-		e.Byte,
-		e.What,
+		e.File, e.Byte, e.What,
 	)
 }
 
@@ -90,11 +88,7 @@ func (r *logReader) checkHead() error {
 		id := bytes.TrimRight(head[len(logMagic):len(want)-8], "\x00")
 		return fmt.Errorf(
 			"the log file %s is of collection %q from change %d on, where that of collection %q from change %d on belongs: it was put there from somewhere else; put its own one in its place, or restore the collection from a snapshot",
-			r.Path,
-			id,
-			binary.LittleEndian.Uint64(head[len(want)-8:]),
-			r.id,
-			r.first,
+			r.Path, id, binary.LittleEndian.Uint64(head[len(want)-8:]), r.id, r.first,
 		)
 	}
 	return nil
@@ -142,8 +136,7 @@ func (r *logReader) brokenAt(at, from int) error {
 			from*SectorBytes,
 			fmt.Sprintf(
 				"its changes end with %d, but the next file begins with %d: its end is missing, or a file in between",
-				r.Next-1,
-				r.End,
+				r.Next-1, r.End,
 			),
 		)
 	}

@@ -96,9 +96,7 @@ func readLog(d disk.Disk, dir, id string, applied uint64, visit Visit) (found fo
 		if i == 0 && f.first > applied+1 {
 			return found, fmt.Errorf(
 				"the log %s begins with change %d, but the segments end with change %d: a file of the log is missing",
-				dir,
-				f.first,
-				applied,
+				dir, f.first, applied,
 			)
 		}
 		end := ^uint64(0)
