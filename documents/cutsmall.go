@@ -109,7 +109,7 @@ func (j *pieceJoiner) join(first, second Piece, from int) (joined Piece, loss in
 	if end := max(first.Page, first.PageEnd, second.Page, second.PageEnd); end > joined.Page {
 		joined.PageEnd = end
 	}
-	lost := func(of Piece) int { return max(0, len(of.Headings)-len(joined.Headings)) }
+	lost := func(piece Piece) int { return max(0, len(piece.Headings)-len(joined.Headings)) }
 	return joined, lost(first) + lost(second)
 }
 

@@ -42,9 +42,9 @@ func NewExtractor(limits Limits, pool *Pool) *Extractor {
 // documents are already cut for passages of about `words` words, so that PassagesOf need not cut them; 0: not cut.
 // A document that gives too many passages is then refused by Read.
 func (r *Extractor) For(group string, words int) *Extractor {
-	of := *r
-	of.group, of.words = group, words
-	return &of
+	copied := *r
+	copied.group, copied.words = group, words
+	return &copied
 }
 
 // Limits returns the limits that NewExtractor got.

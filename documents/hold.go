@@ -19,9 +19,9 @@ const (
 
 // hold is the memory reserved for the document that one caller read last.
 type hold struct {
-	mu    sync.Mutex
-	of    *semaphore.Weighted
-	bytes int64
+	mu     sync.Mutex
+	memory *semaphore.Weighted
+	bytes  int64
 }
 
 // holdKey is the key of a *hold in a context.
@@ -30,7 +30,7 @@ type holdKey struct{}
 // HoldResults returns a context that bounds the memory of documents that are read and not stored yet: Extractor.Read
 // with it waits, and keeps its process busy, until there is room for the document. Call release when the document is
 // stored, and before reading the files attached to it; it may be called several times.
-func HoldResults(ctx context.Context) (held context.Context, release func()) {
+func HoldResults(ctx context.Context) (bounded context.Context, release func()) {
 	h := &hold{}
 	return context.WithValue(ctx, holdKey{}, h), h.release
 }
@@ -39,10 +39,10 @@ func HoldResults(ctx context.Context) (held context.Context, release func()) {
 func (h *hold) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.of != nil {
-		h.of.Release(h.bytes)
+	if h.memory != nil {
+		h.memory.Release(h.bytes)
 	}
-	h.of, h.bytes = nil, 0
+	h.memory, h.bytes = nil, 0
 }
 
 // holdResult waits until there is memory for a document and reserves it, after giving back what ctx had reserved
@@ -55,12 +55,12 @@ func (p *Pool) holdResult(ctx context.Context, d *Document) error {
 		return nil
 	}
 	h.release() // of an earlier reading of the same file
-	if err := p.held.Acquire(ctx, cost); err != nil {
+	if err := p.results.Acquire(ctx, cost); err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.of = p.held
+	h.memory = p.results
 	h.bytes = cost
 	return nil
 }

@@ -296,8 +296,8 @@ func cellValue(e xml.StartElement) string {
 	n := value(e, "value")
 	switch value(e, "value-type") {
 	case "percentage":
-		if of, err := strconv.ParseFloat(n, 64); err == nil {
-			return strconv.FormatFloat(of*100, 'f', -1, 32) + "%"
+		if share, err := strconv.ParseFloat(n, 64); err == nil {
+			return strconv.FormatFloat(share*100, 'f', -1, 32) + "%"
 		}
 	case "currency":
 		return strings.TrimSpace(n + " " + value(e, "currency"))

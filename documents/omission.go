@@ -29,11 +29,11 @@ func (o *omission) add(text string) {
 	}
 }
 
-// name adds a warning such as "12 words of navigation were left out: …"; none if no word was counted. of is the text
-// between the number and "were".
-func (o *omission) name(w *writer, of string) {
+// name adds a warning such as "12 words of navigation were left out: …", with how the parts left out begin; none if
+// no word was counted. place is the text between the number of words and "were".
+func (o *omission) name(w *writer, place string) {
 	if o.words > 0 {
-		w.warn("%d words %s were left out: %s …", o.words, of, strings.Join(o.begins, ", "))
+		w.warn("%d words %s were left out: %s …", o.words, place, strings.Join(o.begins, ", "))
 	}
 }
 

@@ -297,13 +297,13 @@ func (o *outlookFile) recipients(s *outlookStorage, page int) (to, cc string) {
 		if !strings.HasPrefix(name, oxRecipients) {
 			continue
 		}
-		of := o.storage(path.Join(s.path, name))
-		address := o.text(of, oxSMTP, page)
+		entry := o.storage(path.Join(s.path, name))
+		address := o.text(entry, oxSMTP, page)
 		if address == "" {
-			address = o.text(of, oxMail, page)
+			address = o.text(entry, oxMail, page)
 		}
-		recipient := addressed(o.text(of, oxName, page), address)
-		switch o.properties(of, 8).number(oxRecipientType) {
+		recipient := addressed(o.text(entry, oxName, page), address)
+		switch o.properties(entry, 8).number(oxRecipientType) {
 		case 1:
 			all[0] = append(all[0], recipient)
 		case 2:

@@ -69,8 +69,8 @@ func isPageNumber(text string, offset, pages int) bool {
 	if pageNumber.MatchString(text) {
 		return true
 	}
-	of := pageOfAll.FindStringSubmatch(text)
-	return of != nil && of[1] == strconv.Itoa(pages+offset-1)
+	found := pageOfAll.FindStringSubmatch(text)
+	return found != nil && found[1] == strconv.Itoa(pages+offset-1)
 }
 
 // dropRunning clears the running heads and page numbers of the pages: lines at the top or bottom that repeat

@@ -45,7 +45,7 @@ type Pool struct {
 	starting chan func()                // to the thread that starts processes; nil: not started yet
 	closed   bool
 
-	held *semaphore.Weighted // memory of documents that are read and not stored yet (HoldResults)
+	results *semaphore.Weighted // memory of documents that are read and not stored yet (HoldResults)
 }
 
 // NewPool returns a Pool with the defaults of PoolOptions filled in. Its processes are started when there are files
@@ -59,7 +59,7 @@ func NewPool(o PoolOptions) *Pool {
 		o.Grown = defaultGrown
 	}
 	return &Pool{
-		options: o, free: o.Workers, waiting: map[string][]chan struct{}{}, held: semaphore.NewWeighted(heldBytes),
+		options: o, free: o.Workers, waiting: map[string][]chan struct{}{}, results: semaphore.NewWeighted(heldBytes),
 	}
 }
 

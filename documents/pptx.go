@@ -150,9 +150,9 @@ func readChart(w *writer, data []byte) error {
 				title.WriteString(text.String())
 			}
 		case "v":
-			for _, of := range []string{"tx", "cat", "val"} {
-				if inside("ser") && inside(of) {
-					series[of] = append(series[of], text.String())
+			for _, part := range []string{"tx", "cat", "val"} {
+				if inside("ser") && inside(part) {
+					series[part] = append(series[part], text.String())
 				}
 			}
 		case "title":

@@ -216,11 +216,11 @@ func (a *autoNumbers) next(scheme string, level, start int) string {
 		return ""
 	}
 	format := "decimal"
-	for prefix, of := range map[string]string{
+	for prefix, known := range map[string]string{
 		"alphaLc": "lowerColumn", "alphaUc": "upperColumn", "romanLc": "lowerRoman", "romanUc": "upperRoman",
 	} {
 		if strings.HasPrefix(scheme, prefix) {
-			format = of
+			format = known
 		}
 	}
 	number := formatNumber(at.count, format)

@@ -23,7 +23,7 @@ func (m *wasmMemory) in(ctx context.Context) context.Context {
 // Allocate returns an empty memory for a new module. It implements experimental.MemoryAllocator.
 func (m *wasmMemory) Allocate(_, _ uint64) experimental.LinearMemory {
 	m.none.Store(false)
-	return &mapping{of: m}
+	return &mapping{all: m}
 }
 
 // refused reports whether the module that was started last asked for memory in vain.
@@ -31,8 +31,8 @@ func (m *wasmMemory) refused() bool { return m.none.Load() }
 
 // mapping is the memory of one module.
 type mapping struct {
-	of *wasmMemory
-	b  []byte
+	all *wasmMemory
+	b   []byte
 }
 
 // Reallocate changes the size of the memory and returns it; nil if the system has no more. It implements
@@ -43,7 +43,7 @@ func (m *mapping) Reallocate(size uint64) []byte {
 	}
 	now := resizeMapping(m.b, int(size))
 	if now == nil {
-		m.of.none.Store(true)
+		m.all.none.Store(true)
 		return nil
 	}
 	m.b = now

@@ -71,7 +71,7 @@ func TestHeldResults(t *testing.T) {
 	}
 	releaseSecond()
 	releaseSecond()
-	if !p.held.TryAcquire(heldBytes) {
+	if !p.results.TryAcquire(heldBytes) {
 		t.Error("room was not given back")
 	}
 }

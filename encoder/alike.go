@@ -12,12 +12,12 @@ import (
 // out; a cosine with one zero vector counts as -1. It fails if an encoder does, or their vectors have different
 // lengths.
 func LeastCosine(ctx context.Context, a, b *Encoder, texts []Text) (float64, error) {
-	of := func(e *Encoder) ([][]float32, error) { return e.EncodePassages(ctx, texts) }
-	x, err := of(a)
+	encode := func(e *Encoder) ([][]float32, error) { return e.EncodePassages(ctx, texts) }
+	x, err := encode(a)
 	if err != nil {
 		return 0, err
 	}
-	y, err := of(b)
+	y, err := encode(b)
 	if err != nil {
 		return 0, err
 	}

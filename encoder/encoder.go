@@ -203,12 +203,12 @@ func (e *Encoder) passageRows(
 			return nil, nil, err
 		}
 		read[i] = e.readableShare(text, rows[i])
-		for _, of := range counting {
+		for _, counts := range counting {
 			if cut {
-				of.cut.Add(1)
+				counts.cut.Add(1)
 			}
 			if read[i] < 1 {
-				of.unread.Add(1)
+				counts.unread.Add(1)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // usage is the recent time of runs of each tenant of a Machine. Machine.mu guards it.
 type usage struct {
-	of map[string]*tenantUse
+	byTenant map[string]*tenantUse
 }
 
 // tenantUse is the recent time of one tenant's runs.
@@ -31,13 +31,13 @@ const (
 // useOf returns the use of the tenant with this name, decayed to now. It creates one without use for a new tenant; if
 // mostTenants are remembered, it forgets them first.
 func (u *usage) useOf(name string, now time.Time) *tenantUse {
-	t := u.of[name]
+	t := u.byTenant[name]
 	if t == nil {
-		if u.of == nil || len(u.of) >= mostTenants {
-			u.of = map[string]*tenantUse{} // of those that are still here more is known soon
+		if u.byTenant == nil || len(u.byTenant) >= mostTenants {
+			u.byTenant = map[string]*tenantUse{} // of those that are still here more is known soon
 		}
 		t = &tenantUse{at: now}
-		u.of[name] = t
+		u.byTenant[name] = t
 	}
 	t.seconds *= math.Exp(-now.Sub(t.at).Seconds() / quietAfter.Seconds())
 	t.at = now
@@ -53,7 +53,7 @@ func (u *usage) addRun(name string, took time.Duration, now time.Time) time.Dura
 	if took < longRun || t.seconds < heavyUse {
 		return 0
 	}
-	for other, known := range u.of {
+	for other, known := range u.byTenant {
 		if other != name && now.Sub(known.asked) < quietAfter && u.useOf(other, now).seconds < heavyUse {
 			return restShare * took
 		}

@@ -330,27 +330,27 @@ func parseShipped[T any](name string, parse func([]byte) (*T, error)) (*T, error
 // Auto describes the method behind "auto" and its sources, such as "gate: base, words, phrases".
 func (a *Assembly) Auto() string {
 	d := a.Engine.Defaults()
-	var of []string
+	var parts []string
 	dense := a.Dense()
 	switch {
 	case len(dense) > 3:
-		of = append(of, fmt.Sprintf("%d experts", len(dense)))
+		parts = append(parts, fmt.Sprintf("%d experts", len(dense)))
 	default:
 		for _, x := range dense {
-			of = append(of, x.Name)
+			parts = append(parts, x.Name)
 		}
 	}
-	of = append(of, "words")
+	parts = append(parts, "words")
 	if d.Auto == fusion.MethodGate {
 		if d.Gate.Phrases > 0 {
-			of = append(of, "phrases")
+			parts = append(parts, "phrases")
 		}
 		if d.Gate.Near > 0 {
-			of = append(of, "nearness")
+			parts = append(parts, "nearness")
 		}
 		if len(d.Gate.Late) > 0 && a.LineUp().Late != nil {
-			of = append(of, "late interaction")
+			parts = append(parts, "late interaction")
 		}
 	}
-	return d.Auto + ": " + strings.Join(of, ", ")
+	return d.Auto + ": " + strings.Join(parts, ", ")
 }

@@ -21,13 +21,13 @@ func (a *Assembly) Passages(ctx context.Context) (p Passages, done func()) {
 
 // pinnedPassages is a Passages whose lookups all end with one context.
 type pinnedPassages struct {
-	ctx context.Context
-	of  storage.Passages
+	ctx      context.Context
+	passages storage.Passages
 }
 
 // Ordinal returns the ordinal of the passage with this id; false if there is none.
 func (p pinnedPassages) Ordinal(id string) (rank.Ordinal, bool, error) {
-	return p.of.Ordinal(p.ctx, id)
+	return p.passages.Ordinal(p.ctx, id)
 }
 
 // IDs returns the ids of these passages, in their order, as searches see them now. The ordinals must be of this

@@ -78,11 +78,11 @@ func (k *conditionChecker) checkCondition(c *Condition, at string, depth int) {
 	k.checkField(c, at)
 	k.checkComparisons(c, at)
 	for _, list := range []struct {
-		name string
-		of   []Condition
+		name       string
+		conditions []Condition
 	}{{"and", c.And}, {"or", c.Or}} {
-		for i := range list.of {
-			k.checkCondition(&list.of[i], wording.Pointer(at+"/"+list.name, i), depth+1)
+		for i := range list.conditions {
+			k.checkCondition(&list.conditions[i], wording.Pointer(at+"/"+list.name, i), depth+1)
 		}
 	}
 	if c.Not != nil {
@@ -124,7 +124,7 @@ func (k *conditionChecker) checkComparisons(c *Condition, at string) {
 		k.addProblem("out_of_range", at+"/lt", "lt and lte are both given: leave out one")
 	}
 	for _, bound := range c.bounds() {
-		if _, is := bound.value.of.(bool); is {
+		if _, is := bound.value.data.(bool); is {
 			k.addProblem("wrong_type", at+"/"+bound.name, "is %v: a boolean has no order; use eq", bound.value)
 		}
 	}
@@ -132,16 +132,16 @@ func (k *conditionChecker) checkComparisons(c *Condition, at string) {
 
 // checkValue checks that a value is not null, not too long, and valid UTF-8.
 func (k *conditionChecker) checkValue(v Value, at string) {
-	switch of := v.of.(type) {
+	switch value := v.data.(type) {
 	case nil:
 		k.addProblem("wrong_type", at, "is null: it has to be a text, a number, or true or false")
 	case string:
-		if len(of) > MaxWordBytes {
-			k.addProblem("out_of_range", at, "has %d bytes: values of at most %d are compared", len(of), MaxWordBytes)
+		if len(value) > MaxWordBytes {
+			k.addProblem("out_of_range", at, "has %d bytes: values of at most %d are compared", len(value), MaxWordBytes)
 		}
-		if !utf8.ValidString(of) {
+		if !utf8.ValidString(value) {
 			k.addProblem(
-				"out_of_range", at, "is no text in UTF-8: %s", wording.Quote(strings.ToValidUTF8(of, "\ufffd")),
+				"out_of_range", at, "is no text in UTF-8: %s", wording.Quote(strings.ToValidUTF8(value, "\ufffd")),
 			)
 		}
 	}

@@ -213,9 +213,9 @@ func (k *compiler) equalValues(field string, v Value, at string) (is Interval, o
 			"the field %s has different types in these collections: search each of them by itself", wording.Quote(field))})
 		return is, false
 	}
-	text, isText := v.of.(string)
-	number, isNumber := v.of.(float64)
-	yes, isBool := v.of.(bool)
+	text, isText := v.data.(string)
+	number, isNumber := v.data.(float64)
+	yes, isBool := v.data.(bool)
 	from, to, isDate := ParseDate(text)
 	if declared == Numeric && isText {
 		number, isNumber = ParseNumber(text)

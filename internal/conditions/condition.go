@@ -68,7 +68,7 @@ func (c *Condition) hasRange() bool {
 // Value is the value of a comparison: a text, a number or a boolean. The zero value is null, which no comparison may
 // have.
 type Value struct {
-	of any // string, float64 or bool
+	data any // string, float64 or bool
 }
 
 // Text returns the Value of a text.
@@ -83,34 +83,34 @@ func Bool(yes bool) Value { return Value{yes} }
 // ValueOf returns the value of parsed JSON: a string, a bool or a number (float64, int or json.Number). ok is false
 // for null, lists, objects and numbers beyond the range of float64.
 func ValueOf(parsed any) (v Value, ok bool) {
-	switch of := parsed.(type) {
+	switch value := parsed.(type) {
 	case string, bool, float64:
-		return Value{of}, true
+		return Value{value}, true
 	case json.Number:
-		x, err := of.Float64()
+		x, err := value.Float64()
 		return Value{x}, err == nil
 	case int:
-		return Value{float64(of)}, true
+		return Value{float64(value)}, true
 	}
 	return Value{}, false
 }
 
 // Any returns the value as a string, a float64 or a bool; nil for the zero Value.
-func (v Value) Any() any { return v.of }
+func (v Value) Any() any { return v.data }
 
 // String returns the value as messages show it, a text in Go's quotes; "<nil>" for the zero Value.
 func (v Value) String() string {
-	switch of := v.of.(type) {
+	switch value := v.data.(type) {
 	case string:
-		return strconv.Quote(of)
+		return strconv.Quote(value)
 	case float64:
-		return strconv.FormatFloat(of, 'g', -1, 64)
+		return strconv.FormatFloat(value, 'g', -1, 64)
 	}
-	return fmt.Sprint(v.of)
+	return fmt.Sprint(v.data)
 }
 
 // MarshalJSON writes the text, the number or the boolean. It implements json.Marshaler.
-func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.of) }
+func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.data) }
 
 // UnmarshalJSON reads a text, a number or a boolean, and fails for anything else. It implements json.Unmarshaler.
 func (v *Value) UnmarshalJSON(data []byte) error {
@@ -120,10 +120,10 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	if err := d.Decode(&parsed); err != nil {
 		return err
 	}
-	of, ok := ValueOf(parsed)
+	value, ok := ValueOf(parsed)
 	if !ok {
 		return fmt.Errorf("%s is neither a text nor a number nor true or false", data)
 	}
-	*v = of
+	*v = value
 	return nil
 }

@@ -37,13 +37,13 @@ func Each(metadata map[string]any, yield func(Datum)) {
 		if !ok {
 			continue
 		}
-		switch of := v.of.(type) {
+		switch scalar := v.data.(type) {
 		case string:
-			eachText(key, of, yield)
+			eachText(key, scalar, yield)
 		case float64:
-			yield(Datum{Field: key, Kind: Numbers, Key: NumberKey(of)})
+			yield(Datum{Field: key, Kind: Numbers, Key: NumberKey(scalar)})
 		case bool:
-			yield(Datum{Field: key, Kind: Bools, Key: BoolKey(of)})
+			yield(Datum{Field: key, Kind: Bools, Key: BoolKey(scalar)})
 		}
 	}
 }

@@ -132,9 +132,9 @@ func SplitPassageID(id string) (document string, number int, ok bool) {
 // a copy.
 func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 	d.ID, _ = p.Metadata[DocumentKey].(string)
-	digits, of := strings.CutPrefix(p.ID, d.ID+"#")
+	digits, isPassage := strings.CutPrefix(p.ID, d.ID+"#")
 	number, err := strconv.Atoi(digits)
-	if d.ID == "" || !of || err != nil || number < 1 || strconv.Itoa(number) != digits {
+	if d.ID == "" || !isPassage || err != nil || number < 1 || strconv.Itoa(number) != digits {
 		return Document{}, 0, false
 	}
 	text := func(key string) string { s, _ := p.Metadata[key].(string); return s }

@@ -81,12 +81,12 @@ func (s *Series) Place() Place { return s.place }
 // them.
 func (s *Series) Progress() (done, total int64) {
 	for _, r := range s.readers {
-		n, of := r.Progress()
+		n, length := r.Progress()
 		done += n
-		if of < 0 || total < 0 {
+		if length < 0 || total < 0 {
 			total = -1
 		} else {
-			total += of
+			total += length
 		}
 	}
 	return done, total

@@ -108,8 +108,8 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 	if err != nil {
 		return failedFinding(what, err)
 	}
-	if of := found.Bundle.StandsFor(); of != nil {
-		runs.as += fmt.Sprintf(", in %s in the place of %s", found.Bundle.Manifest.Precision, of.Manifest.Precision)
+	if original := found.Bundle.StandsFor(); original != nil {
+		runs.as += fmt.Sprintf(", in %s in the place of %s", found.Bundle.Manifest.Precision, original.Manifest.Precision)
 	}
 	f.Detail += "; " + runs.as
 	var away *encoder.CUDAError // which a finding of its own tells

@@ -83,8 +83,8 @@ func (e *Expert) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
 	if e.Granularity != nil || e.Sparse() || e.head != nil {
 		return nil, false
 	}
-	of := encoder.Text{Title: p.Title, Text: p.Text}
-	if _, cut := e.Encoder.PassageTokens(of); !cut {
+	text := encoder.Text{Title: p.Title, Text: p.Text}
+	if _, cut := e.Encoder.PassageTokens(text); !cut {
 		return nil, false
 	}
 	limit := e.Bundle.Manifest.Vectors.MaxTokens.Passage
@@ -119,13 +119,13 @@ func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) 
 // readPassages returns a vector for each passage, encoded with the bundle's template (scaleToUnit), and the share of
 // each passage that the encoder can read, from 0 to 1.
 func (e *Expert) readPassages(ctx context.Context, passages []corpus.Passage) ([][]float32, []float64, error) {
-	of := encoderTexts(passages)
+	texts := encoderTexts(passages)
 	if e.Granularity != nil && e.Granularity.Untitled {
-		for i := range of {
-			of[i].Title = ""
+		for i := range texts {
+			texts[i].Title = ""
 		}
 	}
-	vectors, read, err := e.Encoder.ReadPassages(ctx, of)
+	vectors, read, err := e.Encoder.ReadPassages(ctx, texts)
 	return e.scaleToUnit(vectors), read, err
 }
 

@@ -200,12 +200,12 @@ func (p *Pool) openEncoders(x *Set, names []string, found []encoder.Opening) ([]
 // openOnce returns what another set of the pool has opened, or else what open returns, which it keeps for the other
 // sets. If open fails, it closes what open returned and the next call tries again. A set without a pool always calls
 // open.
-func openOnce[T io.Closer](x *Set, of func(*pooledReaders) *openedOnce[T], open func() ([]T, error)) ([]T, error) {
+func openOnce[T io.Closer](x *Set, place func(*pooledReaders) *openedOnce[T], open func() ([]T, error)) ([]T, error) {
 	which := &openedOnce[T]{}
 	if x.pool != nil {
 		x.pool.opening.Lock()
 		defer x.pool.opening.Unlock()
-		which = of(&x.pool.beside)
+		which = place(&x.pool.beside)
 	}
 	if which.done {
 		return which.opened, nil

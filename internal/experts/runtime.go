@@ -124,11 +124,11 @@ var standInTexts = []encoder.Text{
 // opens the other on the processor and compares their vectors of a few texts. It returns nil if the bundle stands in
 // for none.
 func CheckStandIn(ort *encoder.Runtime, opening encoder.Opening, e *encoder.Encoder) error {
-	of := opening.Bundle.StandsFor()
-	if of == nil {
+	original := opening.Bundle.StandsFor()
+	if original == nil {
 		return nil
 	}
-	other, err := ort.Open(of, encoder.Running{Threads: opening.Running.Threads})
+	other, err := ort.Open(original, encoder.Running{Threads: opening.Running.Threads})
 	if err != nil {
 		return err
 	}

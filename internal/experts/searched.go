@@ -67,11 +67,11 @@ func (e embedder) EncodePassages(ctx context.Context, passages []corpus.Passage)
 // InWindows returns an encoder of passages for a store that has vectors of the windows of long passages
 // (store.WindowReader): its Reads calls a passage cut only if it has text after its windows. Encoders that are not
 // from SearchedAmong are returned as they are.
-func InWindows(of learned.PassageEncoder) learned.PassageEncoder {
-	if e, ok := of.(embedder); ok {
+func InWindows(inner learned.PassageEncoder) learned.PassageEncoder {
+	if e, ok := inner.(embedder); ok {
 		return windowedEmbedder{e}
 	}
-	return of
+	return inner
 }
 
 // windowedEmbedder is an embedder whose long passages are read in windows.

@@ -157,17 +157,17 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 	}
 	_ = group.Wait()
 	var whole []encoder.Opening
-	var of []string
+	var openable []string
 	why := map[string]error{} // bundles cannot be opened
 	for i, bundle := range bundles {
 		why[bundle] = errs[i]
 		if errs[i] == nil && found[i].Bundle.Manifest.Head == nil {
-			whole, of = append(whole, found[i]), append(of, bundle)
+			whole, openable = append(whole, found[i]), append(openable, bundle)
 		}
 	}
-	encoders, errs := x.openEncoders(of, whole)
+	encoders, errs := x.openEncoders(openable, whole)
 	for _, e := range wanted {
-		if at := slices.Index(of, e.bundle); at >= 0 {
+		if at := slices.Index(openable, e.bundle); at >= 0 {
 			e.Bundle = whole[at].Bundle
 			e.Encoder = encoders[at]
 			why[e.bundle] = errs[at]

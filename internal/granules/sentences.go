@@ -209,9 +209,9 @@ var starters = wordSet(`The A An This That These Those There Then Thus Therefore
 
 // wordSet returns the set of the words of a list that are separated by white space.
 func wordSet(list string) map[string]bool {
-	of := map[string]bool{}
+	words := map[string]bool{}
 	for _, s := range strings.Fields(list) {
-		of[s] = true
+		words[s] = true
 	}
-	return of
+	return words
 }

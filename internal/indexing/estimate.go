@@ -205,14 +205,14 @@ func (e estimate) choiceOf(s shape) Choice {
 }
 
 // listChoices returns the cost of indexing with no experts, with the default ones and with all shipped ones, and
-// after these of the chosen ones, whose shape is `of`, unless they are one of these. Chosen is set for the chosen
-// ones.
-func (e estimate) listChoices(chosen []*experts.Expert, of shape) (out []Choice) {
+// after these of the chosen ones, whose shape is chosenShape, unless they are one of these. Chosen is set for the
+// chosen ones.
+func (e estimate) listChoices(chosen []*experts.Expert, chosenShape shape) (out []Choice) {
 	var names []string
 	for _, x := range chosen {
 		names = append(names, x.Name())
 	}
-	mine := e.choiceOf(of)
+	mine := e.choiceOf(chosenShape)
 	isNamed := false
 	mine.Chosen = true
 	all := len(shipped.All()) - 2 // late and desire-me share the base's pass

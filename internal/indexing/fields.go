@@ -38,7 +38,7 @@ type fieldTypes struct {
 // fieldValues counts the passages with a field by the type of their values.
 type fieldValues struct {
 	passages int64
-	of       map[conditions.Type]*ofType
+	byType   map[conditions.Type]*ofType
 }
 
 // ofType counts the passages whose value is of a type, and has the first one whose value is not.
@@ -93,14 +93,14 @@ func (t *fieldTypes) countValues(p *corpus.Passage) {
 			if len(t.found) == mostFields {
 				continue
 			}
-			f = &fieldValues{of: map[conditions.Type]*ofType{}}
+			f = &fieldValues{byType: map[conditions.Type]*ofType{}}
 			for _, kind := range []conditions.Type{conditions.Keyword, conditions.Numeric, conditions.Date, conditions.Boolean} {
-				f.of[kind] = &ofType{}
+				f.byType[kind] = &ofType{}
 			}
 			t.found[field] = f
 		}
 		f.passages++
-		for kind, n := range f.of {
+		for kind, n := range f.byType {
 			if (conditions.Types{field: kind}).Check(map[string]any{field: value}) == nil {
 				n.passages++
 			} else if n.passage == "" {
@@ -124,12 +124,12 @@ func (t *fieldTypes) fieldsFound() map[string]FieldFound {
 		if !declared {
 			best = conditions.Keyword
 			for _, kind := range []conditions.Type{conditions.Numeric, conditions.Date, conditions.Boolean} {
-				if 2*f.of[kind].passages > f.passages {
+				if 2*f.byType[kind].passages > f.passages {
 					best = kind
 				}
 			}
 		}
-		n := f.of[best]
+		n := f.byType[best]
 		found := FieldFound{Type: best, Passages: f.passages, Others: f.passages - n.passages}
 		if found.Others > 0 {
 			found.Example, found.Passage = n.example, n.passage

@@ -201,14 +201,14 @@ func (s *titleSample) measureTop1(
 			)
 		}
 		var parts []corpus.Passage
-		var of []int // passages
+		var owners []int // passages
 		for at := from; at < min(from+triedAtOnce, len(s.passages)); at++ {
 			cut, _, err := store.Cut(e, s.passages[at])
 			if err != nil {
 				return 0, err
 			}
 			for _, part := range cut {
-				parts, of = append(parts, part), append(of, at)
+				parts, owners = append(parts, part), append(owners, at)
 			}
 		}
 		vectors, err := e.EncodePassages(ctx, parts)
@@ -222,7 +222,7 @@ func (s *titleSample) measureTop1(
 					dot += q[d] * v[d]
 				}
 				if from == 0 && n == 0 || dot > best[i] {
-					nearest[i] = of[n]
+					nearest[i] = owners[n]
 					best[i] = dot
 				}
 			}

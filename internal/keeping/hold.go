@@ -121,10 +121,11 @@ func (s *syncing) holdDeletions(found []documents.FoundFile) (held map[string]bo
 	return held, nil
 }
 
-// holdUnmounted adds to held those documents of a root whose files were on a file system that was mounted below it, if
-// nothing is mounted there now, and appends them, by mount point, to SyncReport.Held. gone are the ids of the documents
-// whose files are gone, and of is the number of all documents of the root. It returns the other ids of gone.
-func (s *syncing) holdUnmounted(root string, gone []string, of int, held map[string]bool) (others []string) {
+// holdUnmounted adds to held those documents of a root whose files were on a file system that was mounted below it,
+// if nothing is mounted there now, and appends them, by mount point, to SyncReport.Held. gone are the ids of the
+// documents whose files are gone, and rootSize is the number of all documents of the root. It returns the other ids
+// of gone.
+func (s *syncing) holdUnmounted(root string, gone []string, rootSize int, held map[string]bool) (others []string) {
 	count := map[string]int{} // by the mount point
 	for _, id := range gone {
 		_, mount := documents.SplitMark(s.had[id].mark)
@@ -136,7 +137,7 @@ func (s *syncing) holdUnmounted(root string, gone []string, of int, held map[str
 		count[filepath.Join(root, documents.MountPointAbove(id, mount))]++
 	}
 	for _, folder := range slices.Sorted(maps.Keys(count)) {
-		s.synced.Held = append(s.synced.Held, Held{Folder: folder, Documents: count[folder], Of: of, Unmounted: true})
+		s.synced.Held = append(s.synced.Held, Held{Folder: folder, Documents: count[folder], Of: rootSize, Unmounted: true})
 	}
 	return others
 }

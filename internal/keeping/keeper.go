@@ -187,25 +187,25 @@ func overtaken(err error, c Condition) bool {
 // put tries once to replace the document's passages by those of d. It fails with a *store.VersionError if the condition
 // does not hold, or somebody changed the document meanwhile (overtaken).
 func (k *Keeper) put(ctx context.Context, f DocumentFile, d *documents.Document, c Condition) (ChangeResult, error) {
-	there, err := k.look(ctx, f.ID)
+	stored, err := k.look(ctx, f.ID)
 	if err != nil {
 		return ChangeResult{}, err
 	}
 	if f.Modified.IsZero() {
 		f.Modified = time.Now()
-		if documents.SumOf(f.Data) == there.document.SHA256 {
-			f.Modified = there.document.Modified // the same file
+		if documents.SumOf(f.Data) == stored.document.SHA256 {
+			f.Modified = stored.document.Modified // the same file
 		}
 	}
 	passages := documents.PassagesOf(f.About, d, f.Data, k.words)
-	changes := make([]store.Change, len(passages), max(len(passages), there.passages))
+	changes := make([]store.Change, len(passages), max(len(passages), stored.passages))
 	for i := range passages {
 		changes[i].Put = &passages[i]
 	}
-	for n := len(passages) + 1; n <= there.passages; n++ {
+	for n := len(passages) + 1; n <= stored.passages; n++ {
 		changes = append(changes, store.Change{Delete: corpus.PassageID(f.ID, n)})
 	}
-	result, err := k.change(ctx, f.ID, changes, there, c)
+	result, err := k.change(ctx, f.ID, changes, stored, c)
 	result.Passages = len(passages)
 	return result, err
 }
@@ -225,36 +225,36 @@ func (k *Keeper) Delete(ctx context.Context, id string, c Condition) (ChangeResu
 // remove tries once to delete a document. Without one, and without a version in c, the outcome is store.Absent. It
 // fails as put does.
 func (k *Keeper) remove(ctx context.Context, id string, c Condition) (ChangeResult, error) {
-	there, err := k.look(ctx, id)
+	stored, err := k.look(ctx, id)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	if there.passages == 0 && c.IfMatch == "" {
+	if stored.passages == 0 && c.IfMatch == "" {
 		return ChangeResult{ID: id, Outcome: store.Absent}, nil
 	}
-	changes := make([]store.Change, max(1, there.passages))
+	changes := make([]store.Change, max(1, stored.passages))
 	for i := range changes {
 		changes[i].Delete = corpus.PassageID(id, i+1)
 	}
-	return k.change(ctx, id, changes, there, c)
+	return k.change(ctx, id, changes, stored, c)
 }
 
-// change makes all changes of a document's passages, or none, if the document still has the version in there and meets
-// the condition. changes[0] must be that of the first passage. Otherwise the error is a *store.VersionError.
+// change makes all changes of a document's passages, or none, if the document still has the version in stored and
+// meets the condition. changes[0] must be that of the first passage. Otherwise the error is a *store.VersionError.
 func (k *Keeper) change(
 	ctx context.Context,
 	id string,
 	changes []store.Change,
-	there storedDocument,
+	stored storedDocument,
 	c Condition,
 ) (ChangeResult, error) {
 	first := &changes[0]
 	first.IfMatch, first.IfAbsent = c.IfMatch, c.IfAbsent
 	switch {
-	case c.IfMatch == "" && there.version == "":
+	case c.IfMatch == "" && stored.version == "":
 		first.IfAbsent = first.Put != nil
-	case !c.IfAbsent && (c.IfMatch == "" || c.IfMatch == "*" && there.version != ""):
-		first.IfMatch = there.version
+	case !c.IfAbsent && (c.IfMatch == "" || c.IfMatch == "*" && stored.version != ""):
+		first.IfMatch = stored.version
 	}
 	results, err := k.writer.ApplyTogether(ctx, changes)
 	if err != nil {
@@ -281,9 +281,9 @@ func (k *Keeper) change(
 func ofDocument(id string, at int, err error) error {
 	var version *store.VersionError
 	if errors.As(err, &version) {
-		of := *version
-		of.ID = id
-		return &of
+		whole := *version
+		whole.ID = id
+		return &whole
 	}
 	return fmt.Errorf("passage %d: %w", at+1, err)
 }
@@ -308,7 +308,7 @@ func (k *Keeper) look(ctx context.Context, id string) (out storedDocument, err e
 	}
 	if ok {
 		out.version, out.passages = version, 1
-		if d, _, of := corpus.DocumentOf(&first); of {
+		if d, _, isPassage := corpus.DocumentOf(&first); isPassage {
 			out.document = d
 			out.passages = max(1, d.Passages)
 		}

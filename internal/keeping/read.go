@@ -59,15 +59,15 @@ func passagesOnce(
 	}
 	all = append(all, first)
 	for n := 2; d.Passages == 0 || n <= d.Passages; n++ {
-		p, _, there, err := get(ctx, corpus.PassageID(id, n))
+		p, _, found, err := get(ctx, corpus.PassageID(id, n))
 		if err != nil {
 			return d, "", nil, false, true, err
 		}
-		if !there {
+		if !found {
 			break
 		}
 		all = append(all, p)
 	}
-	_, now, there, err := get(ctx, corpus.PassageID(id, 1))
-	return d, version, all, true, there && now == version, err
+	_, now, found, err := get(ctx, corpus.PassageID(id, 1))
+	return d, version, all, true, found && now == version, err
 }

@@ -212,8 +212,8 @@ func (s *syncing) findFiles(ctx context.Context) (files []documents.FoundFile, e
 // owner implements documents.Owner: own says that the collection has a document at or below this id from the root with
 // this mark, other that it has one from elsewhere. Documents from MovedFrom count as the root's own.
 func (s *syncing) owner(mark, id string) (own, other bool) {
-	for _, of := range s.owned[id] {
-		if root := s.rootOf(of); root != "" && root == s.rootOf(mark) {
+	for _, owner := range s.owned[id] {
+		if root := s.rootOf(owner); root != "" && root == s.rootOf(mark) {
 			own = true
 		} else {
 			other = true

@@ -34,7 +34,7 @@ type Folder struct {
 	allow func(more int64) error
 
 	mu      sync.Mutex
-	held    map[string]int  // uses by Keep until release, by sum
+	uses    map[string]int  // uses by Keep until release, by sum
 	touched map[string]bool // sums that Keep was called for since the last Sweep began
 	bytes   int64           // of all copies
 }
@@ -45,7 +45,7 @@ type Folder struct {
 func Open(d disk.Disk, collection string, allow func(more int64) error) (*Folder, error) {
 	f := &Folder{
 		disk: d, above: collection, dir: filepath.Join(collection, FolderName), allow: allow,
-		held: map[string]int{}, touched: map[string]bool{},
+		uses: map[string]int{}, touched: map[string]bool{},
 	}
 	entries, err := f.listEntries()
 	for _, e := range entries {
@@ -82,15 +82,15 @@ func (f *Folder) Keep(data []byte) (release func(), err error) {
 	hash := sha256.Sum256(data)
 	sum := hex.EncodeToString(hash[:])
 	f.mu.Lock()
-	f.held[sum]++
+	f.uses[sum]++
 	f.touched[sum] = true
 	f.mu.Unlock()
 	release = sync.OnceFunc(func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.held[sum]--
-		if f.held[sum] == 0 {
-			delete(f.held, sum)
+		f.uses[sum]--
+		if f.uses[sum] == 0 {
+			delete(f.uses, sum)
 		}
 	})
 	if err := f.storeCopy(sum, data); err != nil {
@@ -160,7 +160,7 @@ func (f *Folder) Sweep(
 ) (removed int, err error) {
 	f.mu.Lock()
 	f.touched = map[string]bool{}
-	for sum := range f.held {
+	for sum := range f.uses {
 		f.touched[sum] = true
 	}
 	f.mu.Unlock()
@@ -193,7 +193,7 @@ func (f *Folder) removeCopy(e fs.DirEntry) (gone bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	unfinished := strings.HasPrefix(e.Name(), making)
-	if f.touched[e.Name()] || unfinished && len(f.held) > 0 {
+	if f.touched[e.Name()] || unfinished && len(f.uses) > 0 {
 		return false, nil
 	}
 	info, err := e.Info()

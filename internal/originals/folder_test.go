@@ -229,7 +229,7 @@ func TestKeepIsDurable(t *testing.T) {
 			continue
 		}
 		got := kept(t, dir)
-		if !errors.Is(err, errDisk) || failAt < 4 && len(got) > 0 || len(f.held) > 0 {
+		if !errors.Is(err, errDisk) || failAt < 4 && len(got) > 0 || len(f.uses) > 0 {
 			t.Errorf("failing at %q: %v, %q is there", want[failAt-1], err, got)
 		}
 		// Another try makes it durable.

@@ -151,7 +151,7 @@ func (r *Reader) rootPath(mark string) (string, error) {
 		return "", ErrGone
 	}
 	for _, root := range r.Roots {
-		if of, err := documents.RootOf(root); err == nil && of == mark {
+		if own, err := documents.RootOf(root); err == nil && own == mark {
 			return root, nil
 		}
 	}

@@ -208,7 +208,7 @@ func (r *AnswerMemory) cutOff(what string, which func(*transfer) bool) {
 			return
 		}
 		slowest.cut = true
-		r.leaving += slowest.held
+		r.leaving += slowest.memory
 		r.cutOffs.WithLabelValues(what).Inc()
 		// Its write fails, with HTTP/2 too, and with it its handler.
 		_ = slowest.control.SetWriteDeadline(now)
@@ -220,7 +220,7 @@ type transfer struct {
 	control      *http.ResponseController
 	began, moved time.Time // moved: when some of it was taken last
 	bytes, sent  int
-	held         int64
+	memory       int64
 	placed       bool // it holds a place while it is sent
 	cut          bool // up
 }
@@ -229,12 +229,12 @@ type transfer struct {
 // reader is. It returns 0 in the first patience, for a transfer that was cut off, and for a reader that took bytes
 // within patience and will be done in SendWithin.
 func (s *transfer) overdueSeconds(now time.Time) float64 {
-	took, still := now.Sub(s.began), now.Sub(s.moved)
+	took, idle := now.Sub(s.began), now.Sub(s.moved)
 	whole := took.Seconds() * float64(s.bytes) / float64(max(s.sent, 1))
 	switch {
 	case s.cut || took < patience:
 		return 0
-	case still < patience && whole < SendWithin.Seconds():
+	case idle < patience && whole < SendWithin.Seconds():
 		return 0
 	}
 	return whole
@@ -243,25 +243,25 @@ func (s *transfer) overdueSeconds(now time.Time) float64 {
 // pieceBytes is how much of an answer is written between two updates of its pace.
 const pieceBytes = 32 << 10
 
-// Send writes an answer's text in pieces and flushes it. held is how many bytes of memory the answer has, and placed
-// whether it keeps its place while it is sent. It returns a *SlowError if the transfer was cut off because others
-// waited, or the error of the write. Flushing keeps the buffers of the connection and the compression from holding
-// bytes that are no longer counted.
-func (r *AnswerMemory) Send(w http.ResponseWriter, text []byte, held int64, placed bool) error {
+// Send writes an answer's text in pieces and flushes it. memory is how many bytes of memory the answer takes, and
+// placed whether it keeps its place while it is sent. It returns a *SlowError if the transfer was cut off because
+// others waited, or the error of the write. Flushing keeps the buffers of the connection and the compression from
+// holding bytes that are no longer counted.
+func (r *AnswerMemory) Send(w http.ResponseWriter, text []byte, memory int64, placed bool) error {
 	now := time.Now()
 	s := &transfer{
 		control: http.NewResponseController(w),
 		began:   now,
 		moved:   now,
 		bytes:   len(text),
-		held:    held,
+		memory:  memory,
 		placed:  placed,
 	}
 	r.withLock(func() { r.sending[s] = struct{}{} })
 	defer r.withLock(func() {
 		delete(r.sending, s)
 		if s.cut {
-			r.leaving -= s.held
+			r.leaving -= s.memory
 		}
 	})
 	write := func() error {

@@ -10,17 +10,17 @@ import (
 // place only below its share: all places divided by the number of callers that hold some, or three quarters of them
 // for a caller that is alone. It is safe for concurrent use.
 type Shares struct {
-	mu    sync.Mutex
-	most  int // 0: any number
-	taken int
-	of    map[string]int // by caller; never 0
+	mu       sync.Mutex
+	most     int // 0: any number
+	taken    int
+	byCaller map[string]int // by caller; never 0
 }
 
 // keptForComing is the part of the places that stays free for others while one caller alone holds places.
 const keptForComing = 1. / 4
 
 // NewShares returns Shares of most free places. With 0 there is no limit.
-func NewShares(most int) *Shares { return &Shares{most: most, of: map[string]int{}} }
+func NewShares(most int) *Shares { return &Shares{most: most, byCaller: map[string]int{}} }
 
 // Resize changes the number of places. With 0 there is no limit. Places that are taken stay taken, even above most.
 func (s *Shares) Resize(most int) {
@@ -34,19 +34,19 @@ func (s *Shares) Resize(most int) {
 func (s *Shares) Take(caller string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.most > 0 && (s.taken >= s.most || s.taken >= s.most/2 && s.of[caller] >= s.sharePlaces(caller)) {
+	if s.most > 0 && (s.taken >= s.most || s.taken >= s.most/2 && s.byCaller[caller] >= s.sharePlaces(caller)) {
 		return false
 	}
 	s.taken++
-	s.of[caller]++
+	s.byCaller[caller]++
 	return true
 }
 
 // sharePlaces returns the number of places that a caller may hold when half of all are taken: at least one. The caller
 // counts among those that hold places. mu must be held.
 func (s *Shares) sharePlaces(caller string) int {
-	callers := len(s.of)
-	if s.of[caller] == 0 {
+	callers := len(s.byCaller)
+	if s.byCaller[caller] == 0 {
 		callers++
 	}
 	if callers == 1 {
@@ -60,9 +60,9 @@ func (s *Shares) Leave(caller string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken--
-	s.of[caller]--
-	if s.of[caller] == 0 {
-		delete(s.of, caller)
+	s.byCaller[caller]--
+	if s.byCaller[caller] == 0 {
+		delete(s.byCaller, caller)
 	}
 }
 
@@ -70,7 +70,7 @@ func (s *Shares) Leave(caller string) {
 func (s *Shares) Count(caller string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.of[caller]
+	return s.byCaller[caller]
 }
 
 // Claim counts connection c as held by a caller while it serves a request of that caller. Call release when the request

@@ -27,22 +27,22 @@ type turns struct {
 // lightUse remembers when light groups (not isHeavy) last asked for a turn: the group that asked last, when it asked
 // (at), and when any other light group last asked (another). A zero time means never.
 type lightUse struct {
-	of          *turnGroup
+	group       *turnGroup
 	at, another time.Time
 }
 
 // noteRequest records that light group g asks for a turn now.
 func (l *lightUse) noteRequest(g *turnGroup, now time.Time) {
-	if l.of != g {
+	if l.group != g {
 		l.another = l.at
-		l.of = g
+		l.group = g
 	}
 	l.at = now
 }
 
 // lastOther returns when a light group other than g last asked for a turn; the zero time: never.
 func (l *lightUse) lastOther(g *turnGroup) time.Time {
-	if l.of == g {
+	if l.group == g {
 		return l.another
 	}
 	return l.at

@@ -90,8 +90,8 @@ func wordsOf(text string) (out []word) {
 const few = 3
 
 // addQuestion adds a question of a kind ("code", "name" or "words") about the drawn words, in a wording drawn at
-// random; there is false if no text has them together.
-func (g *generator) addQuestion(kind string, there bool, drawn ...string) {
+// random; answerable is false if no text has them together.
+func (g *generator) addQuestion(kind string, answerable bool, drawn ...string) {
 	form := g.forms[kind][g.random.IntN(len(g.forms[kind]))]
 	text := strings.Join(drawn, " ")
 	if kind != "code" && g.random.IntN(2) == 0 {
@@ -103,7 +103,7 @@ func (g *generator) addQuestion(kind string, there bool, drawn ...string) {
 			ID:           fmt.Sprintf("%s/%d", g.id, len(g.out)),
 			Text:         strings.Replace(form, "{}", text, 1),
 			Drawn:        text,
-			Unanswerable: !there,
+			Unanswerable: !answerable,
 		},
 	)
 }

@@ -22,10 +22,10 @@ func (x *Lexicon) AppendBinary(b []byte) []byte {
 	from := len(b)
 	b = append(b, magic...)
 	for n := 1; n <= LongestWord; n++ {
-		of := &x.lengths[n]
-		b = binary.AppendUvarint(b, uint64(len(of.ends)))
-		for at, count := range of.counts {
-			word := of.wordAt(at)
+		list := &x.lengths[n]
+		b = binary.AppendUvarint(b, uint64(len(list.ends)))
+		for at, count := range list.counts {
+			word := list.wordAt(at)
 			b = binary.AppendUvarint(b, uint64(len(word)))
 			b = append(b, word...)
 			b = binary.AppendUvarint(b, uint64(count))
@@ -80,7 +80,7 @@ func Parse(data []byte) (*Lexicon, error) {
 		if err != nil {
 			return nil, err
 		}
-		of := &x.lengths[n]
+		list := &x.lengths[n]
 		var text []byte
 		for range words {
 			length, err := number(uint64(len(rest)))
@@ -97,12 +97,12 @@ func Parse(data []byte) (*Lexicon, error) {
 				return nil, fmt.Errorf("the word %q is among those of %d letters", word, n)
 			}
 			text = append(text, word...)
-			of.ends = append(of.ends, uint32(len(text)))
-			of.signatures = append(of.signatures, letterSignature(string(word)))
-			of.counts = append(of.counts, uint32(count))
+			list.ends = append(list.ends, uint32(len(text)))
+			list.signatures = append(list.signatures, letterSignature(string(word)))
+			list.counts = append(list.counts, uint32(count))
 			x.words, x.total = x.words+1, x.total+int64(count)
 		}
-		of.text = string(text)
+		list.text = string(text)
 	}
 	if len(rest) > 0 {
 		return nil, errors.New("something follows its end")

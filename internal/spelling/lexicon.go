@@ -47,11 +47,11 @@ func NewLexicon(counts map[string]uint32) *Lexicon {
 		if n == 0 || n > LongestWord {
 			continue
 		}
-		of := &x.lengths[n]
+		list := &x.lengths[n]
 		texts[n].WriteString(word)
-		of.ends = append(of.ends, uint32(texts[n].Len()))
-		of.signatures = append(of.signatures, letterSignature(word))
-		of.counts = append(of.counts, counts[word])
+		list.ends = append(list.ends, uint32(texts[n].Len()))
+		list.signatures = append(list.signatures, letterSignature(word))
+		list.counts = append(list.counts, counts[word])
 		x.words, x.total = x.words+1, x.total+int64(counts[word])
 	}
 	for n := range texts {
@@ -72,21 +72,21 @@ func (x *Lexicon) Count(word string) int {
 	if n > LongestWord {
 		return 0
 	}
-	of := &x.lengths[n]
-	at := sort.Search(len(of.ends), func(at int) bool { return of.wordAt(at) >= word })
-	if at == len(of.ends) || of.wordAt(at) != word {
+	list := &x.lengths[n]
+	at := sort.Search(len(list.ends), func(at int) bool { return list.wordAt(at) >= word })
+	if at == len(list.ends) || list.wordAt(at) != word {
 		return 0
 	}
-	return int(of.counts[at])
+	return int(list.counts[at])
 }
 
 // Each calls yield with each word and its count, the shortest words first, and those of one length in the order of
 // their bytes, until yield returns false.
 func (x *Lexicon) Each(yield func(word string, count uint32) bool) {
 	for n := range x.lengths {
-		of := &x.lengths[n]
-		for at, count := range of.counts {
-			if !yield(of.wordAt(at), count) {
+		list := &x.lengths[n]
+		for at, count := range list.counts {
+			if !yield(list.wordAt(at), count) {
 				return
 			}
 		}
@@ -107,17 +107,17 @@ func (x *Lexicon) Near(into []Candidate, typed string, most int) []Candidate {
 	marks := letterSignature(typed)
 	var buffer [LongestWord]rune
 	for n := max(1, len(letters)-most); n <= min(LongestWord, len(letters)+most); n++ {
-		of := &x.lengths[n]
+		list := &x.lengths[n]
 		// An edit that replaces a letter changes two marks of a signature at most, and one
 		// that adds or drops a letter changes one.
 		differ := 2*most - max(n-len(letters), len(letters)-n)
-		for at, other := range of.signatures {
+		for at, other := range list.signatures {
 			if bits.OnesCount64(other^marks) > differ {
 				continue
 			}
-			word := of.wordAt(at)
+			word := list.wordAt(at)
 			if edits, near := Between(appendRunes(buffer[:0], word), letters, most); near && edits.Total() > 0 {
-				into = append(into, Candidate{Word: word, Count: int(of.counts[at]), Edits: edits})
+				into = append(into, Candidate{Word: word, Count: int(list.counts[at]), Edits: edits})
 			}
 		}
 	}

@@ -20,9 +20,9 @@ type Catalogue interface {
 	Find(ctx context.Context, name string) (*ListedCollection, error)
 	// Examine describes all collections as List does, and sets Err of more that cannot be opened.
 	Examine(ctx context.Context) ([]ListedCollection, error)
-	// Conditions returns the condition of the store as a whole, and of each collection by its name. of is nil for a
-	// data folder: only its files can fail.
-	Conditions(ctx context.Context) (whole store.Condition, of map[string]store.Condition)
+	// Conditions returns the condition of the store as a whole, and of each collection by its name. byName is nil for
+	// a data folder: only its files can fail.
+	Conditions(ctx context.Context) (whole store.Condition, byName map[string]store.Condition)
 	// At returns the configuration with which a collection is served, without the collection's own settings, and where
 	// it is kept.
 	At(name string) (configs.Config, store.Location, error)
