@@ -178,7 +178,7 @@ func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([
 }
 
 // nearestNodes returns the nearest nodes to a query that the library finds with a width of o.Ef (or its default), at
-// least o.K, in the order of their keys. It ignores o's filter.
+// least o.K, in the order of their keys. It ignores o's filter. It returns a panic of the library as an error.
 func (x *coder) nearestNodes(query []float32, o SearchOptions) (nodes []library.Node[uint32], err error) {
 	ef := o.Ef
 	if ef <= 0 {

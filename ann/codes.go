@@ -58,10 +58,11 @@ func CodesSimilarity(question []float32, dim int, codes [][]byte, out []float32)
 	return nil
 }
 
-// CodeQuestion returns the n token vectors of a question as CodesSimilarity compares them: n·dim codes and n
-// scales. A passage's score is the sum over the tokens of the question, in their order and in float32, of
-// the token's scale times the greatest inner product of its codes with a token's levels: those are its
-// codes less 64. A block of TokenCodes is [dim/4][16][4] codes, of 16 tokens.
+// CodeQuestion returns the n token vectors of a question as CodesSimilarity compares them: n·dim codes and n scales.
+// A passage's score is the sum over the tokens of the question, in their order and in float32, of the token's scale
+// times the greatest inner product of its codes with a token's levels: those are its codes less 64. A block of
+// TokenCodes is [dim/4][16][4] codes, of 16 tokens. It fails for a dimension that token vectors cannot have, and for
+// a question that is empty, too long or not finite.
 func CodeQuestion(question []float32, dim int) (codes []int8, scales []float32, err error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, nil, err

@@ -255,5 +255,5 @@ func (g *GroupedIndex) Verify(ctx context.Context) error {
 // Check reads all files and returns an error if one is damaged.
 func (g *GroupedIndex) Check() error { return errors.Join(g.rows.Check(), g.parts.Check()) }
 
-// Close unmaps the files of the index and of the parts.
+// Close unmaps the files of the index and of the parts. It returns the errors of both.
 func (g *GroupedIndex) Close() error { return errors.Join(g.rows.Close(), g.parts.file.Close()) }

@@ -124,7 +124,8 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 }
 
 // search returns the o.K best vectors that the graph finds with ef candidates, or compares all vectors that the
-// filter lets through if the graph finds too few of them. allowed is how many the filter lets through.
+// filter lets through if the graph finds too few of them. allowed is how many the filter lets through. It fails if
+// ctx ends, or a file is damaged.
 func (x *hnsw) search(
 	ctx context.Context,
 	s *hnswScratch,
@@ -220,5 +221,5 @@ func (x *hnsw) Check() error {
 	return errors.Join(x.Vectors.Check(), x.graph.Check(x.rows))
 }
 
-// Close unmaps the files of the graph and of the vectors.
+// Close unmaps the files of the graph and of the vectors. It returns the errors of both.
 func (x *hnsw) Close() error { return errors.Join(x.graph.Close(), x.Vectors.Close()) }

@@ -133,7 +133,8 @@ type PartsWriter struct {
 	pairs   []uint32
 }
 
-// CreateParts begins the file of parts at path. It appears there only when Close succeeds.
+// CreateParts begins the file of parts at path. It appears there only when Close succeeds. It fails if the folder
+// cannot be written.
 func CreateParts(d disk.Disk, path string) (*PartsWriter, error) {
 	out, err := mapped.Create(d, path, partsKind, partsVersion)
 	if err != nil {

@@ -126,7 +126,7 @@ func (x *sparse) Search(ctx context.Context, query []float32, o SearchOptions) (
 	return hits, stats, err
 }
 
-// SearchExact returns what Search does for each query, one after the other.
+// SearchExact returns what Search does for each query, one after the other. It stops at the first query that fails.
 func (x *sparse) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	out := make([][]rank.Hit, len(queries))
 	for i, q := range queries {
@@ -176,5 +176,5 @@ func (x *sparse) BytesPerVector() float64 {
 // Check reads both files and returns an error if one is damaged.
 func (x *sparse) Check() error { return errors.Join(x.pairs.Check(), x.words.Check()) }
 
-// Close unmaps both files.
+// Close unmaps both files. It returns the errors of both.
 func (x *sparse) Close() error { return errors.Join(x.words.Close(), x.pairs.Close()) }

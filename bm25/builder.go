@@ -232,7 +232,7 @@ func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 	return writeSegment(ctx, out, content)
 }
 
-// writePart writes what is in memory as a segment and returns its size.
+// writePart writes what is in memory as a segment and returns its size. It fails if out does or ctx ends.
 func (b *Builder) writePart(ctx context.Context, out io.Writer) (int64, error) {
 	from := b.source() // counts impacts
 	return writeSegment(ctx, out, segmentContent{
@@ -265,7 +265,7 @@ func (b *Builder) spill(ctx context.Context) error {
 }
 
 // writeTemporary writes what is in memory to a temporary file and opens it as an index. The file's name is removed at
-// once, so that nothing of it is left when the program ends.
+// once, so that nothing of it is left when the program ends. It fails if the disk does or ctx ends.
 func (b *Builder) writeTemporary(ctx context.Context) (*Index, error) {
 	file, err := b.disk.CreateTemp(b.folder, "bm25-part-*")
 	if err != nil {

@@ -64,7 +64,8 @@ func (s *builderSource) nextPhrase() (uint64, error) {
 	return 0, io.EOF
 }
 
-// postings calls yield with each posting of the last term or phrase, in the order of the passages.
+// postings calls yield with each posting of the last term or phrase, in the order of the passages. The error is
+// always nil.
 func (s *builderSource) postings(yield func(passage, tf uint32)) error {
 	if s.inPhrase {
 		s.phrases.each(yield)

@@ -253,8 +253,8 @@ func (c *cursor) scoreOf(rank uint32) float64 {
 	return c.scale.score(c.weight, c.scale.ofRank[rank])
 }
 
-// find moves forward to a passage and returns the rank of its posting; ok is false if the term has none. Passages must
-// ascend from call to call.
+// find moves forward to a passage and returns the rank of its posting; ok is false if the term has none. Passages
+// must ascend from call to call. It returns a *DamageError for a damaged block.
 func (c *cursor) find(passage uint32) (rank uint32, ok bool, err error) {
 	c.seek(passage)
 	if c.block >= c.record.blocks {

@@ -117,8 +117,8 @@ func (s *indexSource) postings(yield func(passage, tf uint32)) error {
 	return s.each(func(passage, tf uint32) { yield(s.renumbered[passage], tf) })
 }
 
-// pull returns the next posting of a kept passage of the last term or phrase, by the passage's new number; the passage
-// is gone after the last.
+// pull returns the next posting of a kept passage of the last term or phrase, by the passage's new number; the
+// passage is gone after the last. It returns a *DamageError for a damaged block.
 func (s *indexSource) pull() (passage, tf uint32, err error) {
 	for c := &s.cursor; c.block < c.record.blocks; c.block, c.decoded = c.block+1, false {
 		if !c.decoded {

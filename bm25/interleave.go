@@ -11,7 +11,8 @@ type head struct {
 }
 
 // visit calls yield with the postings of the term or phrase that all sources stand at, in the order of the passages'
-// new numbers. Several sources must be *indexSource.
+// new numbers. Several sources must be *indexSource. It fails if a source is damaged; yield may have been called by
+// then.
 func (x *interleaver) visit(from []termIterator, yield func(passage, tf uint32)) error {
 	if len(from) == 1 {
 		return from[0].postings(yield)

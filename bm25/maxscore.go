@@ -146,8 +146,9 @@ func (w *scratch) offer(g *segment, passage uint32, sum float64) {
 	}
 }
 
-// nextPostings moves a cursor to its next postings in a window: those in the decoded block from c.place up to, but not
-// including, end. ok is false if there are no more. The caller sets c.place to end.
+// nextPostings moves a cursor to its next postings in a window: those in the decoded block from c.place up to, but
+// not including, end. ok is false if there are no more. The caller sets c.place to end. It returns a *DamageError for
+// a damaged block.
 func (w *scratch) nextPostings(c *cursor, from, to uint32) (end int, ok bool, err error) {
 	for ; c.block < c.record.blocks; c.block, c.decoded = c.block+1, false {
 		if !c.decoded {
@@ -176,7 +177,7 @@ func (w *scratch) nextPostings(c *cursor, from, to uint32) (end int, ok bool, er
 
 // addTerm adds what a term adds to the passages of a window to w.sums, and marks in w.touched those whose sum is then
 // greater than above. Sums only grow, so that in the end all passages above it are marked. The cursor ends after the
-// window.
+// window. It fails with a *DamageError; w.sums then has a part.
 func (w *scratch) addTerm(c *cursor, from, to uint32, above float32) error {
 	threshold := float64(above)
 	for {
@@ -231,7 +232,7 @@ func (w *scratch) gather(from uint32, rest float64) (n int) {
 }
 
 // addToCandidates adds the scores of term number i to the first n candidates, and drops those that cannot exceed the
-// threshold any more. It returns how many are left.
+// threshold any more. It returns how many are left. It returns a *DamageError for a damaged block.
 func (w *scratch) addToCandidates(i int, from uint32, n int) (int, error) {
 	c := w.cursors[i]
 	threshold := float64(w.best.threshold)

@@ -166,7 +166,7 @@ func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 
 // gain returns how much the variant adds to a passage's score beyond its terms, at least 0, the index of the form
 // that adds it, and how often the passage has that form. All are 0 if the passage has no form. Passages must ascend
-// from call to call.
+// from call to call. It returns a *DamageError for a damaged block.
 func (o *otherCursors) gain(passage uint32) (more float64, best, tf int, err error) {
 	for i, c := range o.forms {
 		if c == nil {
@@ -194,7 +194,8 @@ func (o *otherCursors) gain(passage uint32) (more float64, best, tf int, err err
 	return more, best, tf, err
 }
 
-// ownScore returns what the variant's own terms add to a passage's score. Passages must ascend from call to call.
+// ownScore returns what the variant's own terms add to a passage's score. Passages must ascend from call to call. It
+// returns a *DamageError for a damaged block.
 func (o *otherCursors) ownScore(passage uint32) (sum float64, err error) {
 	for _, c := range o.terms {
 		rank, ok, err := c.find(passage)
@@ -229,9 +230,9 @@ func (w *scratch) boundOthers(from, to uint32) (most float64, left bool) {
 // formScore is what the best form of a variant adds to the score of a passage of the window that has none of
 // the variant's terms.
 type formScore struct {
-	at    uint16
-	end   uint32 // place in others
-	score float64
+	at      uint16
+	variant uint32 // index in scratch.others
+	score   float64
 }
 
 // findOthers appends to w.found an element for each variant and each selected passage of a window that has a form of
@@ -282,14 +283,14 @@ func (w *scratch) touchOthers() {
 
 // addOthers adds to w.sums what other forms add beyond the terms, and marks these passages in w.touched. It looks up
 // what the terms add only for passages that can exceed the threshold. All terms must have been added to their sums
-// before.
+// before. It fails with a *DamageError.
 func (w *scratch) addOthers(from uint32) error {
 	threshold := float64(w.best.threshold)
 	for _, f := range w.found {
 		if w.sums[f.at]+w.more[f.at] <= threshold {
 			continue
 		}
-		own, err := w.others[f.end].ownScore(from + uint32(f.at))
+		own, err := w.others[f.variant].ownScore(from + uint32(f.at))
 		if err != nil {
 			return err
 		}
@@ -310,7 +311,7 @@ func (w *scratch) forgetOthers() {
 }
 
 // highest raises w.forms, for each passage of a window that has a form, to what the form adds to its score if that is
-// more, and marks the passage in w.formed. It leaves the cursor after the window.
+// more, and marks the passage in w.formed. It leaves the cursor after the window. It fails with a *DamageError.
 func (w *scratch) highest(c *cursor, from, to uint32) error {
 	raise := func(passage uint32, score float64) {
 		at := passage & windowMask

@@ -49,7 +49,7 @@ func (x *Index) lookupPhrase(first, second []byte) (termRecord, error) {
 	return run.record()
 }
 
-// runBegins returns the key of a run's first phrase (phraseKey).
+// runBegins returns the key of a run's first phrase (phraseKey). It fails if the index is damaged there.
 func (x *Index) runBegins(run uint64) (key uint64, err error) {
 	b, err := x.bytes(sectionRuns, runSize*run, 8)
 	if err != nil {

@@ -17,7 +17,8 @@ type phraseWriter struct {
 }
 
 // addPhrase writes a phrase and its postings in from, unless all its passages were deleted. The key has the terms'
-// numbers in the new segment; keys must ascend.
+// numbers in the new segment; keys must ascend. It fails if the sources are damaged, or the phrase has more than a
+// segment can hold.
 func (w *segmentWriter) addPhrase(key uint64, from []termIterator) error {
 	p, r := &w.posting, &w.run
 	some, err := w.readPostings(from)

@@ -56,7 +56,7 @@ type understood struct {
 // findsNothing reports whether no passage can be a hit: none has a term of the question, nor another form.
 func (u *understood) findsNothing() bool { return len(u.terms) == 0 && len(u.others) == 0 }
 
-// weigh sets the records, the number of passages and the idf of a term.
+// weigh sets the records, the number of passages and the idf of a term. It fails if an index is damaged.
 func (s *Searcher) weigh(t *questionTerm) (err error) {
 	t.df, err = s.countDocuments(t)
 	if err == nil {
@@ -91,7 +91,8 @@ func (s *Searcher) lookupForm(term string) (f questionTerm, err error) {
 	return f, nil
 }
 
-// countDocuments sets t.records to the term's records in all segments, and returns how many live passages have it.
+// countDocuments sets t.records to the term's records in all segments, and returns how many live passages have it. It
+// fails if an index is damaged.
 func (s *Searcher) countDocuments(t *questionTerm) (df uint64, err error) {
 	t.records = make([]termRecord, len(s.segments))
 	for i, g := range s.segments {
@@ -110,7 +111,7 @@ func (s *Searcher) countDocuments(t *questionTerm) (df uint64, err error) {
 }
 
 // lookup returns the record of a term, a phrase (two terms with forms.PhraseGap between them) or another form in a
-// segment; df is 0 if the segment has none.
+// segment; df is 0 if the segment has none. It fails if the index is damaged.
 func (s *Searcher) lookup(x *Index, text []byte) (termRecord, error) {
 	first, second, phrase := bytes.Cut(text, []byte{forms.PhraseGap})
 	if !phrase {

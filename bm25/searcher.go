@@ -106,7 +106,8 @@ func averageLength(tokens, withTerms uint64) float32 {
 	return max(1, float32(float64(tokens)/float64(withTerms)))
 }
 
-// countDeleted returns the statistics of the deleted passages of a segment.
+// countDeleted returns the statistics of the deleted passages of a segment. It fails if a passage is beyond the last
+// or the index is damaged.
 func countDeleted(g Segment) (dead statistics, err error) {
 	if len(g.Deleted) == 0 {
 		return dead, nil
@@ -151,7 +152,8 @@ func (g *segment) isDeleted(passage uint32) bool {
 	return word < len(g.Deleted) && g.Deleted[word]&(1<<(passage%64)) != 0
 }
 
-// deleted returns how many deleted passages have a term. It counts once and remembers the result.
+// deleted returns how many deleted passages have a term. It counts once and remembers the result. It fails if the
+// index is damaged.
 func (g *segment) deleted(r termRecord) (uint32, error) {
 	if len(g.Deleted) == 0 || r.df == 0 {
 		return 0, nil
@@ -172,7 +174,8 @@ func (g *segment) deleted(r termRecord) (uint32, error) {
 	return n, nil
 }
 
-// countDeletedWith returns how many deleted passages of the segment have a term.
+// countDeletedWith returns how many deleted passages of the segment have a term. It fails if the postings are
+// damaged.
 func (g *segment) countDeletedWith(r termRecord) (n uint32, err error) {
 	c := &cursor{}
 	if err := c.reset(g.Index, g.scale, r, 0); err != nil {

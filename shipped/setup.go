@@ -33,7 +33,7 @@ type Setup struct {
 }
 
 // deltasToImport returns the deltas to merge: those of the folder s.Folder, none if that is "none", or, if it is "",
-// those in the program, with s.Usual only the usual ones.
+// those in the program, with s.Usual only the usual ones. It fails if a delta cannot be read.
 func (s *Setup) deltasToImport() ([]*convert.Delta, error) {
 	switch s.Folder {
 	case "":
@@ -116,7 +116,8 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 	return names, nil
 }
 
-// announceDownloads writes to s.Out what will be fetched and how large it is; nothing if everything is there.
+// announceDownloads writes to s.Out what will be fetched and how large it is; nothing if everything is there. It
+// fails if the cache cannot be read.
 func (s *Setup) announceDownloads(cache provision.Cache) error {
 	fetches, err := cache.ToFetch(s.Provider, s.Languages)
 	if err != nil || len(fetches) == 0 {
@@ -152,7 +153,8 @@ func (s *Setup) reportStep(step provision.Step) {
 }
 
 // makeMissing makes those of wanted that are missing or out of date, from the base's checkpoint. It waits for the
-// lock of the cache first, since another process may have made them meanwhile.
+// lock of the cache first, since another process may have made them meanwhile. It returns the first error of making
+// one, and ctx's error if that ends first.
 func (s *Setup) makeMissing(
 	ctx context.Context, cache provision.Cache, checkpoint string, wanted []WantedBundle,
 ) error {

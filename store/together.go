@@ -11,7 +11,8 @@ import (
 
 // EncodeTogether returns the vectors of passages by the name of each encoder without an owner, in the order of the
 // passages. Long passages are read in windows (WindowReader). A late and a dense encoder of one SharedPass are run
-// together, in the windows of the dense one. It returns an empty map if there are no passages.
+// together, in the windows of the dense one. It returns an empty map if there are no passages. It fails if an encoder
+// does or returns vectors that do not fit, or ctx ends.
 func EncodeTogether(
 	ctx context.Context,
 	encoders []PassageEncoder,

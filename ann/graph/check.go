@@ -13,10 +13,10 @@ import (
 // *mapped.DamageError, or ctx's error if that ends first.
 func (f *File) Verify(ctx context.Context) error { return f.file.Verify(ctx) }
 
-// Check reads the whole file and verifies its checksums and the graph's
-// invariants against the vectors it was built from: every row has one node;
-// codes and scales are those of its vector; lists name other nodes of their
-// level, each once, used places first; every node can be reached on level 0.
+// Check reads the whole file and verifies its checksums and the graph's invariants against the vectors it was built
+// from: every row has one node; codes and scales are those of its vector; lists name other nodes of their level, each
+// once, used places first; every node can be reached on level 0. It returns an error for the first of these that does
+// not hold.
 func (f *File) Check(rows []float32) error {
 	if err := f.file.Check(); err != nil {
 		return err

@@ -141,5 +141,5 @@ func readFile(f *mapped.File) (*File, error) {
 	return out, nil
 }
 
-// Close unmaps the file. No search may be running.
+// Close unmaps the file. No search may be running. It returns the error of unmapping.
 func (f *File) Close() error { return f.file.Close() }

@@ -22,9 +22,8 @@ func (b *builder) insertNodes(ctx context.Context, low, high int) error {
 	return nil
 }
 
-// chooseNeighbours finds the neighbours of a new node on each of its levels (Malkov and
-// Yashunin, algorithm 1). Nothing leads to the node yet, so its lists can be
-// written while others search.
+// chooseNeighbours finds the neighbours of a new node on each of its levels (Malkov and Yashunin, algorithm 1).
+// Nothing leads to the node yet, so its lists can be written while others search. It fails if ctx ends.
 func (b *builder) chooseNeighbours(ctx context.Context, w *worker, node uint32) error {
 	w.setQuery(b.Graph, node)
 	level := len(b.levels) - 1

@@ -25,7 +25,7 @@ type Writer struct {
 const bufferSize = 4 << 20
 
 // Create begins a file of this kind (at most 16 bytes) and format version, and its first section. It appears at path
-// only with Commit. The caller calls Commit or Abort.
+// only with Commit. The caller calls Commit or Abort. It fails if the folder cannot be written.
 func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
 	file, err := disk.Replace(d, path)
 	if err != nil {
@@ -39,7 +39,8 @@ func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
 	return w, nil
 }
 
-// append adds bytes to the file through the buffer, without counting them to a section.
+// append adds bytes to the file through the buffer, without counting them to a section. It returns the first error of
+// the disk.
 func (w *Writer) append(p []byte) error {
 	w.at += uint64(len(p))
 	for len(p) > 0 {
@@ -64,7 +65,7 @@ func (w *Writer) flush() error {
 	return w.err
 }
 
-// padTo writes zeros up to an offset, which must not be before the present one.
+// padTo writes zeros up to an offset, which must not be before the present one. It returns the error of the disk.
 func (w *Writer) padTo(to uint64) error { return w.append(make([]byte, to-w.at)) }
 
 // Section ends the section and begins the next one. It fails if there are too many.
@@ -88,6 +89,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 }
 
 // Append appends numbers to the section as they lie in memory, little-endian on the processors that are supported.
+// The error is that of Write.
 func Append[T uint8 | uint32 | float32](w *Writer, values []T) error {
 	if len(values) == 0 {
 		return nil

@@ -156,7 +156,7 @@ func (analysis Analysis) Variants(question string) []Variant {
 	return out
 }
 
-// anyForm returns true: every term may be another form of passages' words.
+// anyForm returns true: every term may be another form of passages' words. The error is always nil.
 func anyForm(string) (bool, error) { return true, nil }
 
 // Variants returns the variants of the question's terms, in the order in which they come. A word of ASCII letters has

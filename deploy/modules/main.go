@@ -89,7 +89,7 @@ func clientVersion(goMod []byte) (string, error) {
 }
 
 // writeModule writes the files of a module version, VERSION.info, .mod, .zip and list, into a folder laid out as a
-// module proxy. source is the folder of the module's files.
+// module proxy. source is the folder of the module's files. After an error some of these are missing.
 func writeModule(m module.Version, source, folder string) error {
 	files, err := filesOf(source)
 	if err != nil {
@@ -134,10 +134,10 @@ type file struct{ name, path string }
 // Path returns the slash-separated path of the file in the module.
 func (f file) Path() string { return f.name }
 
-// Lstat returns the information of the file on the disk.
+// Lstat returns the information of the file on the disk. The error is that of os.Lstat.
 func (f file) Lstat() (os.FileInfo, error) { return os.Lstat(f.path) }
 
-// Open opens the file on the disk.
+// Open opens the file on the disk. The error is that of os.Open.
 func (f file) Open() (io.ReadCloser, error) { return os.Open(f.path) }
 
 // filesOf returns the regular files of a module that git tracks and that are on disk. It leaves out folders with a

@@ -27,7 +27,8 @@ type ArchiveFile struct {
 	Program bool
 }
 
-// open returns a reader of a file, which the caller closes, and its size in bytes.
+// open returns a reader of a file, which the caller closes, and its size in bytes. It fails if the file does not
+// exist.
 func (f ArchiveFile) open() (io.ReadCloser, int64, error) {
 	if f.Path == "" {
 		return io.NopCloser(strings.NewReader(string(f.Text))), int64(len(f.Text)), nil
@@ -75,7 +76,8 @@ func (c Content) AddFolder(below, folder string, skip func(string) bool) error {
 }
 
 // WriteArchive writes a gzipped tar of content, every file below the path folder and with the time at, in the order
-// of their names. level is that of compress/flate. The same arguments give the same bytes.
+// of their names. level is that of compress/flate. The same arguments give the same bytes. It fails at the first file
+// that cannot be read; out then has a part.
 func WriteArchive(out io.Writer, folder string, content Content, at time.Time, level int) error {
 	packed, err := gzip.NewWriterLevel(out, level)
 	if err != nil {
@@ -90,7 +92,8 @@ func WriteArchive(out io.Writer, folder string, content Content, at time.Time, l
 	return errors.Join(archive.Close(), packed.Close())
 }
 
-// addToArchive adds a file to archive under a name, with at as its modification time.
+// addToArchive adds a file to archive under a name, with at as its modification time. It fails if the file cannot be
+// read.
 func addToArchive(archive *tar.Writer, name string, file ArchiveFile, at time.Time) error {
 	in, size, err := file.open()
 	if err != nil {
@@ -107,7 +110,7 @@ func addToArchive(archive *tar.Writer, name string, file ArchiveFile, at time.Ti
 
 // Archive writes the archive of a platform, such as linux-amd64, into r.Out: the program, its bill of materials and
 // the licences in the folder parts, the files of the folder installed, which is laid out as a cache, documentation
-// and shell completions.
+// and shell completions. It fails if one of these files is missing.
 func (r *Release) Archive(parts, platform, installed string) error {
 	content := Content{
 		"bin/conclave":                         {Path: filepath.Join(parts, "conclave"), Program: true},
@@ -168,7 +171,7 @@ func (r *Release) write(name string, fill func(io.Writer) error) error {
 }
 
 // writeSums writes the file SHA256SUMS of the files in folder, in the form that sha256sum checks, and returns its
-// text. It leaves out folders and hidden files.
+// text. It leaves out folders and hidden files. It fails if a file cannot be read or the sums not be written.
 func writeSums(folder string) (string, error) {
 	const name = "SHA256SUMS"
 	entries, err := os.ReadDir(folder)
@@ -189,7 +192,7 @@ func writeSums(folder string) (string, error) {
 	return sums.String(), os.WriteFile(filepath.Join(folder, name), []byte(sums.String()), 0o644)
 }
 
-// sumFile returns the SHA-256 of a file.
+// sumFile returns the SHA-256 of a file. It fails if the file cannot be read.
 func sumFile(path string) ([]byte, error) {
 	in, err := os.Open(path)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 
 // Wheel writes the wheel conclave-server for a platform, with the program and the licences in the folder parts, the
 // Python package that starts the program, and the client for Python. tag is the platform's in the wheel's name. The
-// wheel requires onnxruntime; the weights and the training are extras.
+// wheel requires onnxruntime; the weights and the training are extras. It fails if a file is missing, or the version
+// has no form in PEP 440.
 func (r *Release) Wheel(parts, tag string) error {
 	source := filepath.Join(r.Source, "deploy", "release", "python")
 	client := filepath.Join(r.Source, "client", "python", "src", "conclave_client")
@@ -85,7 +86,7 @@ func (r *Release) Wheel(parts, tag string) error {
 }
 
 // Models writes the wheel conclave-models with the weights of the base encoder, as they are in the cache folder
-// installed.
+// installed. It fails if the folder has no weights.
 func (r *Release) Models(installed string) error {
 	cache := provision.Cache{Root: "conclave_models"}
 	content := Content{"conclave_models/__init__.py": {
@@ -114,6 +115,7 @@ func (d distribution) fileName() string { return d.Name + "-" + d.Version + "-" 
 
 // write writes a wheel with the content (PEP 427), to which it adds METADATA, WHEEL and entry_points.txt: it changes
 // the map. at is the time of all files. The bytes depend on content, metadata, at and the level of compression alone.
+// It fails if a file of content cannot be read; out then has a part.
 func (d distribution) write(out io.Writer, content Content, at time.Time, level int) error {
 	info := d.Name + "-" + d.Version + ".dist-info/"
 	content[info+"METADATA"] = ArchiveFile{Text: []byte(d.Metadata)}
@@ -139,8 +141,8 @@ func (d distribution) write(out io.Writer, content Content, at time.Time, level 
 	return errors.Join(err, archive.Close())
 }
 
-// addToWheel adds a file under a name, with the time at as its time of change, and returns its SHA-256 and its size in
-// bytes.
+// addToWheel adds a file under a name, with the time at as its time of change, and returns its SHA-256 and its size
+// in bytes. It fails if the file cannot be read.
 func addToWheel(archive *zip.Writer, name string, file ArchiveFile, at time.Time) (sum []byte, size int64, err error) {
 	in, size, err := file.open()
 	if err != nil {

@@ -78,7 +78,7 @@ func (f *FolderInputs) Keep(
 }
 
 // createFile creates an empty file named prefix, random digits and .zip, and marks it as still arriving, so that
-// Sweep does not remove it.
+// Sweep does not remove it. It fails if the folder is missing or cannot be written.
 func (f *FolderInputs) createFile(prefix string) (*os.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (f *FolderInputs) createFile(prefix string) (*os.File, error) {
 	return file, err
 }
 
-// syncFolder makes the names in a folder durable (fsync).
+// syncFolder makes the names in a folder durable (fsync). It fails if the folder does not exist.
 func syncFolder(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {

@@ -119,7 +119,7 @@ func (q *Queue) Submit(ctx context.Context, r Request) (job Job, err error) {
 	return job, nil
 }
 
-// Job returns the job with this id; ok is false if there is none.
+// Job returns the job with this id; ok is false if there is none. It fails if the jobs cannot be read.
 func (q *Queue) Job(ctx context.Context, id string) (job Job, ok bool, err error) {
 	all, err := q.Jobs(ctx)
 	at := slices.IndexFunc(all, func(j Job) bool { return j.ID == id })
@@ -130,7 +130,7 @@ func (q *Queue) Job(ctx context.Context, id string) (job Job, ok bool, err error
 }
 
 // Jobs returns all jobs of the register, the newest first, with the present progress of the one that this process
-// runs. It waits at most ten seconds for the register.
+// runs. It waits at most ten seconds for the register. It fails if the register cannot be read in that time.
 func (q *Queue) Jobs(ctx context.Context) ([]Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()

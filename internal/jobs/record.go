@@ -44,7 +44,7 @@ func writeRecord(d disk.Disk, dir string, j *Record) error {
 }
 
 // encodeRecord returns the content of a job's file: a label with a checksum, and the job as JSON without its
-// progress.
+// progress. It fails if the job cannot be encoded.
 func encodeRecord(j *Record) ([]byte, error) {
 	record := *j
 	record.Progress = nil // as of now, and nobody asks a dead process for it
@@ -73,7 +73,8 @@ const damagedSuffix = ".damaged"
 
 // readRecords returns the jobs in dir in the order of their numbers, the number of the next job, and the paths of
 // damaged records. It renames a record that is damaged, and removes files that were not written to their end, whose
-// jobs were never acknowledged. A folder that does not exist has no jobs.
+// jobs were never acknowledged. A folder that does not exist has no jobs. It fails if the folder or a file in it
+// cannot be read.
 func readRecords(d disk.Disk, dir string) (jobs []*Record, next uint64, damaged []string, err error) {
 	next = 1
 	entries, err := d.ReadDir(dir)

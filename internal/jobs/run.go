@@ -41,8 +41,8 @@ func (q *Queue) Run(ctx context.Context) {
 	}
 }
 
-// sweepInputs removes the inputs that no open job reads. An input stays until its job's end is written down, since the
-// job may have to begin again.
+// sweepInputs removes the inputs that no open job reads. An input stays until its job's end is written down, since
+// the job may have to begin again. Failures are logged and tried again the next time.
 func (q *Queue) sweepInputs(ctx context.Context) {
 	if q.options.Inputs == nil {
 		return

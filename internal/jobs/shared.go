@@ -24,13 +24,15 @@ func NewShared(register, working lease.Register) *SharedRegister {
 	}
 }
 
-// Read returns the jobs as the store has them now; an empty list if none was ever stored.
+// Read returns the jobs as the store has them now; an empty list if none was ever stored. It fails if the store does
+// not answer.
 func (s *SharedRegister) Read(ctx context.Context) (*Ledger, error) {
 	l, _, err := s.readLedger(ctx)
 	return l, err
 }
 
-// readLedger returns the ledger with its version in the register; an empty ledger and "" if none was written yet.
+// readLedger returns the ledger with its version in the register; an empty ledger and "" if none was written yet. It
+// fails if the register cannot be read or has something else.
 func (s *SharedRegister) readLedger(ctx context.Context) (l *Ledger, version string, err error) {
 	l = &Ledger{}
 	data, version, err := s.register.Read(ctx)

@@ -166,7 +166,7 @@ func (s *collection) tellCalibration() {
 }
 
 // closeParts closes the collection's store and experts, as far as loadParts opened them. Call it when none of its
-// goroutines and requests run any more.
+// goroutines and requests run any more. It returns their errors.
 func (s *collection) closeParts() error {
 	if s.assembly != nil {
 		return s.assembly.Close()

@@ -106,7 +106,8 @@ func (r *registry) completeSettings(s *collections.Settings) error {
 	return nil
 }
 
-// List returns descriptions of all collections, in the order of their names, without opening any.
+// List returns descriptions of all collections, in the order of their names, without opening any. It fails if the
+// catalogue is not open yet or cannot be read.
 func (r *registry) List(ctx context.Context) ([]collections.Info, error) {
 	catalogue, err := r.openedCatalogue()
 	if err != nil {

@@ -166,7 +166,7 @@ func (s *collection) deleteTogether(ctx context.Context, changes []store.Change)
 }
 
 // deleteNamed deletes the passages with the job's ids, and returns how many all attempts of the job have deleted.
-// Unknown ids are skipped.
+// Unknown ids are skipped. It fails if an id cannot be looked up or a deletion fails; others may have been made.
 func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted int, err error) {
 	var changes []store.Change
 	for _, id := range t.IDs {
@@ -204,7 +204,7 @@ func deleteNow(ctx context.Context, w handlers.Writer, changes []store.Change) (
 
 // deletedBefore returns how many passages earlier attempts of the job have deleted; selected is how many the job
 // selects now. The first attempt writes that number to the job's scratch file. If the job has no scratch path, the
-// number is taken from its progress.
+// number is taken from its progress. It fails if the file cannot be written.
 func deletedBefore(t jobs.Task, selected int) (int, error) {
 	if t.Scratch == "" { // many servers share the job
 		if t.Progress != nil && t.Progress.Stage == deletingStage {

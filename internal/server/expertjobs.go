@@ -54,7 +54,8 @@ func (s *collection) checkAdding(r jobs.Request) error {
 
 // addExpert runs a job that adds an expert: it loads the expert, encodes all passages with it, and lets searches use
 // it. If the recall of its index is below the configured floor, or searches cannot use it, its vectors are removed
-// again. It succeeds at once if searches use it already.
+// again. It succeeds at once if searches use it already. It fails if the bundle cannot be used, and after an
+// interruption goes on with t.Scratch.
 func (s *collection) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if s.hasExpert(t.Name) && slices.ContainsFunc(
 		s.searchedExperts(), func(e *experts.Expert) bool { return e.Name() == t.Name },

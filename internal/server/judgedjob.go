@@ -139,7 +139,8 @@ func countRank(s *jobs.Share, rank int) {
 }
 
 // runEvaluation runs a job that measures how the collection answers its judged questions: with its settings, and, in
-// the report, with every ranking method. It first waits until searches see all acknowledged writes.
+// the report, with every ranking method. It first waits until searches see all acknowledged writes. It fails if no
+// judged answer is in the collection any more, or a search fails.
 func (s *collection) runEvaluation(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
@@ -158,7 +159,7 @@ func (s *collection) runEvaluation(ctx context.Context, t jobs.Task) (result job
 }
 
 // compareMethods measures every ranking method that the collection's sources allow, and, if t.Alone is set, each
-// source alone. It returns the table as text.
+// source alone. It returns the table as text. It fails if a search does or ctx ends.
 func (s *collection) compareMethods(ctx context.Context, judged questions.Domain, t jobs.Task) (string, error) {
 	engine := s.assembly.Engine
 	limits := engine.Limits()
@@ -188,7 +189,8 @@ func (s *collection) compareMethods(ctx context.Context, judged questions.Domain
 
 // runCalibration runs a job that fits a calibration to the judged questions and measures it, each question by a fit
 // on others. It stores the calibration, unless the job is a dry run or the calibration answers fewer of the questions
-// than the collection does now; the result then has a warning.
+// than the collection does now; the result then has a warning. It fails if no judged answer is in the collection any
+// more, or a search or the fit fails.
 func (s *collection) runCalibration(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
@@ -244,9 +246,10 @@ func shareOf(report *calibration.FitReport, auto string) (s jobs.Share) {
 	return s
 }
 
-// fitToJudged fits a calibration to the judged questions, nonsense and generated questions, and returns it with
-// its report. It uses an engine of its own, without the calibration in use, which goes on answering questions. Only
-// the running job may call it, so that no other changes the experts meanwhile.
+// fitToJudged fits a calibration to the judged questions, nonsense and generated questions, and returns it with its
+// report. It uses an engine of its own, without the calibration in use, which goes on answering questions. Only the
+// running job may call it, so that no other changes the experts meanwhile. It fails if a search or the fit does, or
+// ctx ends.
 func (s *collection) fitToJudged(ctx context.Context, judged questions.Domain, t jobs.Task) (
 	record *calibration.Record, report *calibration.FitReport, err error) {
 	config := s.config

@@ -95,7 +95,8 @@ func (s *collection) sweepOriginals() error {
 }
 
 // usedOriginals returns the set of SHA-256 sums of the documents whose file is kept, as a copy or where it was read.
-// It first waits until searches see all acknowledged writes, so that no new document is missing.
+// It first waits until searches see all acknowledged writes, so that no new document is missing. It fails if the
+// documents cannot be listed or ctx ends.
 func (s *collection) usedOriginals(ctx context.Context) (map[string]bool, error) {
 	if err := s.writer.Wait(ctx, 0); err != nil {
 		return nil, err

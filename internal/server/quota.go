@@ -127,7 +127,7 @@ func (q *quotaWriter) countPuts(puts int) (leave func(), near bool) {
 }
 
 // countGrowth returns by how many passages the changes, made in their order, would make the collection larger;
-// negative if smaller. It looks up the id of each change once.
+// negative if smaller. It looks up the id of each change once. It fails if an id cannot be looked up.
 func (q *quotaWriter) countGrowth(ctx context.Context, changes []store.Change) (more int, err error) {
 	there := map[string]bool{}
 	for _, c := range changes {

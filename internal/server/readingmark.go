@@ -66,7 +66,7 @@ func (m *readingMark) endFile() error {
 	return nil
 }
 
-// writeMark stores the mark at its path; without a path it does nothing.
+// writeMark stores the mark at its path; without a path it does nothing. It fails if the file cannot be written.
 func (m *readingMark) writeMark() error {
 	if m.path == "" {
 		return nil

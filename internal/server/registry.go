@@ -183,7 +183,7 @@ func (r *registry) forgetFailure(name string) {
 }
 
 // optionsOf returns the options to open a collection with: its location, the configuration with the search settings
-// of s that are set, and a log that names the collection.
+// of s that are set, and a log that names the collection. It fails if no collection can have this name.
 func (r *registry) optionsOf(name string, s collections.Settings) (o assembly.Options, err error) {
 	config, at, err := r.catalogue.At(name)
 	if s.Search.Fusion != "" {

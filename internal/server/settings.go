@@ -10,7 +10,8 @@ import (
 // settings implements handlers.Settings for a collection that is served.
 type settings struct{ *collection }
 
-// Settings returns the collection's present settings as the store has them.
+// Settings returns the collection's present settings as the store has them. It fails if the store cannot be read or
+// its text cannot be parsed.
 func (s settings) Settings() (collections.Settings, error) {
 	text, err := s.assembly.Store.Settings()
 	if err != nil {

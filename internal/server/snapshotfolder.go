@@ -28,7 +28,7 @@ func (s *collection) snapshotList() handlers.Snapshots {
 }
 
 // List returns the snapshots in the folder, in the order of their names; an empty list if there is no folder. It
-// leaves out folders that are not readable snapshots.
+// leaves out folders that are not readable snapshots. It fails if the folder cannot be read.
 func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func (s snapshotFolder) Remove(name string) error {
 // noSnapshots is the empty list of snapshots of a store that makes none.
 type noSnapshots struct{}
 
-// List returns an empty list.
+// List returns an empty list. The error is always nil.
 func (noSnapshots) List() ([]handlers.SnapshotInfo, error) { return []handlers.SnapshotInfo{}, nil }
 
 // Remove returns a *jobs.Refusal, since there is no snapshot.

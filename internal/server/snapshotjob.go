@@ -98,7 +98,8 @@ func madeSnapshot(s store.Snapshot, out string) jobs.Result {
 }
 
 // snapshotID returns the id of the snapshot that a job makes. If an earlier attempt wrote one to file, it returns
-// that, and again is true; otherwise it writes a new one there, durably.
+// that, and again is true; otherwise it writes a new one there, durably. It fails if the file cannot be read or
+// written.
 func snapshotID(file string, snapshots store.Snapshots) (id string, again bool, err error) {
 	data, err := os.ReadFile(file)
 	if err == nil {

@@ -73,18 +73,19 @@ type target struct {
 	engine *search.Engine
 }
 
-// Put adds or replaces a document, whatever is there (keeping.Target).
+// Put adds or replaces a document, whatever is there (keeping.Target). The error is the keeper's, such as
+// *documents.UnreadableError.
 func (t target) Put(ctx context.Context, f keeping.DocumentFile) (keeping.ChangeResult, error) {
 	return t.keeper.Put(ctx, f, keeping.Condition{})
 }
 
-// Delete deletes a document, whatever its version (keeping.Target).
+// Delete deletes a document, whatever its version (keeping.Target). The error is the keeper's.
 func (t target) Delete(ctx context.Context, id string) (keeping.ChangeResult, error) {
 	return t.keeper.Delete(ctx, id, keeping.Condition{})
 }
 
 // Documents returns up to limit documents in the order of their ids, beginning after the id after. next is the after
-// of the next call, or "" if no documents follow (keeping.Target).
+// of the next call, or "" if no documents follow (keeping.Target). It fails if the store cannot be read.
 func (t target) Documents(ctx context.Context, after string, limit int) ([]corpus.Document, string, error) {
 	return t.engine.Documents(ctx, search.Caller{}, lookup.DocumentsRequest{After: after, Limit: limit})
 }

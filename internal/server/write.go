@@ -63,7 +63,8 @@ func (s *collection) usedBytes() int64 {
 }
 
 // acceptWrites opens the judgments, unanswered questions, copies of files and jobs, and lets the API accept writes
-// and jobs. It returns the queue of the jobs, which the caller has to run. s.writer must be set.
+// and jobs. It returns the queue of the jobs, which the caller has to run. s.writer must be set. It fails if the
+// judgments, copies or jobs cannot be opened.
 func (s *collection) acceptWrites() (worker, error) {
 	kinds := map[string]jobs.Handler{
 		jobs.Snapshot: s.handlerIf(jobs.Handler{Check: s.checkSnapshot, Work: s.makeSnapshot}, func() error {

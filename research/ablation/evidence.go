@@ -89,18 +89,19 @@ func (e *evidence) eachQuestion(do func(i int) error) error {
 	return group.Wait()
 }
 
-// gates returns a gate for each fold, fitted on the questions of the other folds.
+// gates returns a gate for each fold, fitted on the questions of the other folds. It fails if a fit does or ctx ends.
 func (e *evidence) gates(ctx context.Context) ([]fusion.Gate, error) {
 	return calibration.FoldGates(ctx, e.Questions, e.gate)
 }
 
-// answerByGates returns the answers to the questions, each by the gate that was not fitted on its fold.
+// answerByGates returns the answers to the questions, each by the gate that was not fitted on its fold. It fails if a
+// gate does not fit the sources.
 func (e *evidence) answerByGates(gates []fusion.Gate) ([]calibration.MethodAnswer, error) {
 	return calibration.AnswerByFold(gates, e.Questions, e.gate.Specialists)
 }
 
 // crossFitted returns the answers to the questions, each by a gate fitted on those of the other folds. It takes as
-// long as fitting a gate for each fold.
+// long as fitting a gate for each fold. It fails if a fit does or ctx ends.
 func (e *evidence) crossFitted(ctx context.Context) ([]calibration.MethodAnswer, error) {
 	gates, err := e.gates(ctx)
 	if err != nil {

@@ -57,7 +57,7 @@ func (t *trialRun) fewTrials() (all []trial) {
 }
 
 // fitFew fits gates on n random questions, fewDraws times, measures them and the gate that they begin with on the
-// others, and adds the result to r.Few.
+// others, and adds the result to r.Few. It fails if a fit does or ctx ends.
 func (t *trialRun) fitFew(ctx context.Context, r *Findings, n int) error {
 	e := t.e
 	begin := e.startGate()
@@ -125,7 +125,7 @@ func (e *evidence) startGate() *fusion.Gate {
 type rankedAnswers []calibration.RankedQuestion
 
 // rankedBy returns the answers to every question by one gate, followed by those to the same questions without the
-// passages that answer.
+// passages that answer. It fails if the gate does not fit the sources.
 func (e *evidence) rankedBy(gate *fusion.Gate) (rankedAnswers, error) {
 	gates := slices.Repeat([]fusion.Gate{*gate}, calibration.Folds)
 	answers, err := e.answerByGates(gates)

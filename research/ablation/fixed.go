@@ -18,9 +18,9 @@ func fixedWeights() []float64 {
 	return all
 }
 
-// answerFixed returns the answers by the mean of the experts' scores plus BM25's with the weight that is best for these
-// very questions, by the sum of top-1 and top-20; and that weight, 0 without BM25. Phrases, if they are among the
-// sources, have calibration.UsualPhrases of that weight.
+// answerFixed returns the answers by the mean of the experts' scores plus BM25's with the weight that is best for
+// these very questions, by the sum of top-1 and top-20; and that weight, 0 without BM25. Phrases, if they are among
+// the sources, have calibration.UsualPhrases of that weight. It fails if ctx ends.
 func (e *evidence) answerFixed(ctx context.Context) (weight float64, answers []calibration.MethodAnswer, err error) {
 	weights := fixedWeights()
 	isLexical := func(s fusion.ObservedSource) bool { return s.Kind == fusion.Lexical }
@@ -71,7 +71,8 @@ func fixedSources(sources []fusion.ObservedSource, words float64) (out []fusion.
 	return out
 }
 
-// answerByRRF returns the answers to the questions by reciprocal rank fusion of all sources, with equal weights.
+// answerByRRF returns the answers to the questions by reciprocal rank fusion of all sources, with equal weights. It
+// fails if a fusion does.
 func (e *evidence) answerByRRF() ([]calibration.MethodAnswer, error) {
 	return calibration.By(e.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
 		var all []fusion.Source

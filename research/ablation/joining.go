@@ -88,8 +88,8 @@ func (t *trialRun) heldOut() (all []trial) {
 }
 
 // joinExpert measures the gate without and with one expert, and adds the result to r.HeldOut. The gate was fitted on
-// the questions of the other domains, without the expert; the joint expert and late interaction, which know its domain,
-// take no part.
+// the questions of the other domains, without the expert; the joint expert and late interaction, which know its
+// domain, take no part. It fails if no question belongs to the expert's domain, a fit does, or ctx ends.
 func (t *trialRun) joinExpert(ctx context.Context, r *Findings, name string) error {
 	own := func(domain string) bool { return domain == name }
 	others := func(domain string) bool { return domain != name }

@@ -63,13 +63,13 @@ func indicatorWeights(q *calibration.Question, names []string) []float64 {
 }
 
 // rankByDomain returns the ranking by the expert of the question's domain, or by the mean of all named experts if
-// there is none.
+// there is none. It fails if the fusion does.
 func rankByDomain(q *calibration.Question, names []string) (fusion.Ranking, error) {
 	return rankByWeights(q, indicatorWeights(q, names))
 }
 
 // rankByWeights returns the ranking by the weighted sum of the experts' raw scores. weights has one for each column;
-// sources with a weight of 0 or less are left out.
+// sources with a weight of 0 or less are left out. It fails if the fusion does.
 func rankByWeights(q *calibration.Question, weights []float64) (fusion.Ranking, error) {
 	var sources []fusion.Source
 	for _, s := range q.Sources {
@@ -82,7 +82,7 @@ func rankByWeights(q *calibration.Question, weights []float64) (fusion.Ranking, 
 
 // rankByBestWeights returns the ranking by those weights, out of searchSteps that Bayesian optimisation tries for
 // this very question, under which the first passage that answers ranks highest. It begins with the indicator's, as in
-// the paper. The random numbers follow from the question's id.
+// the paper. The random numbers follow from the question's id. It fails if a fusion does.
 func rankByBestWeights(q *calibration.Question, names []string) (fusion.Ranking, error) {
 	seed := fnv.New64a()
 	_, _ = seed.Write([]byte(q.ID))

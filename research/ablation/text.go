@@ -9,6 +9,7 @@ import (
 )
 
 // WriteText writes the results as tables: top-1 / top-20 in percent, and the differences from each table's first row.
+// It returns the error of to. It panics without a row of yardsticks.
 func (r *Findings) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(

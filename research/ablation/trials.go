@@ -161,7 +161,7 @@ func (t *trialRun) namesOf(kind fusion.SourceKind) []string {
 func (t *trialRun) has(name string) bool { return name != "" && slices.Contains(t.whole.Sources, name) }
 
 // measureGate measures the cross-fitted gate that everything else is compared with, and makes its row the only one of
-// r.Yardsticks.
+// r.Yardsticks. It fails if a fit does or ctx ends.
 func (t *trialRun) measureGate(ctx context.Context, r *Findings) error {
 	answers, err := t.e.crossFitted(ctx)
 	if err != nil {

@@ -48,7 +48,8 @@ func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 	return filepath.Join(demoFolder(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 
-// sumOfDocuments returns 16 hexadecimal digits that change with the names and content of the demo's documents.
+// sumOfDocuments returns 16 hexadecimal digits that change with the names and content of the demo's documents. It
+// fails only if the embedded files cannot be read.
 func sumOfDocuments() (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(FS, documentsName, func(path string, entry fs.DirEntry, err error) error {
@@ -66,7 +67,7 @@ func sumOfDocuments() (string, error) {
 const documentsName = "documents"
 
 // Documents returns the folder of the demo's documents in the cache, and writes them if they are not there. Several
-// processes may call it at the same time.
+// processes may call it at the same time. It fails if the cache cannot be written.
 func Documents(cache provision.Cache) (string, error) {
 	sum, err := sumOfDocuments()
 	if err != nil {

@@ -18,7 +18,8 @@ func Build(ctx context.Context, dir string, source store.Stream, o store.BuildOp
 }
 
 // build makes a collection in dir on the disk d, as Build does on the operating system's. An empty o.Words takes
-// BM25's defaults; with o.Empty it publishes a collection without passages and does not read source.
+// BM25's defaults; with o.Empty it publishes a collection without passages and does not read source. If it fails, it
+// removes what it made.
 func build(
 	ctx context.Context,
 	d disk.Disk,

@@ -303,7 +303,8 @@ func (g *commitGroup) add(c *ready, result *store.ChangeResult) {
 	g.results = append(g.results, result)
 }
 
-// version returns the version of the passage with this id as the group leaves it so far; "" if there is none.
+// version returns the version of the passage with this id as the group leaves it so far; "" if there is none. It
+// fails if a file is damaged.
 func (g *commitGroup) version(id string) (string, error) {
 	if version, ok := g.staged[id]; ok {
 		return version, nil

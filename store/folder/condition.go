@@ -27,7 +27,7 @@ type Condition struct {
 }
 
 // filterDocuments clears the bits in words of all passages of segment at that are not of one of the documents, and
-// returns how many bits are left.
+// returns how many bits are left. It fails if a file is damaged.
 func (g *Generation) filterDocuments(at int, words []uint64, documents []string) (count int, err error) {
 	s := g.segments[at].store
 	matching := make([]uint64, len(words))
@@ -65,7 +65,7 @@ func (g *Generation) filterDocuments(at int, words []uint64, documents []string)
 const mostCompared = 20_000
 
 // filterWorded clears the bits in words of the passages of segment at that lack a wording of c.Must or have one of
-// c.MustNot, and returns how many bits are left.
+// c.MustNot, and returns how many bits are left. It fails if a file is damaged.
 func (g *Generation) filterWorded(at int, words []uint64, c Condition) (count int, err error) {
 	for _, list := range []struct {
 		wordings []string

@@ -22,7 +22,7 @@ const (
 // bytes for each.
 type fingerprints struct{ mapping *disk.Mapping }
 
-// Close unmaps the file.
+// Close unmaps the file. It returns the error of unmapping.
 func (f *fingerprints) Close() error { return f.mapping.Close() }
 
 // fingerprint returns the fingerprint of a passage of the segment. It panics for one beyond the last.

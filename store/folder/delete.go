@@ -21,9 +21,10 @@ func (w *writer) checkBuilt() error {
 	return nil
 }
 
-// bury marks the passages with these ids as deleted in m and returns how many were not deleted before; unknown ids are
-// ignored. m is the successor of the writer's manifest, with its segments in the same places. bury writes and syncs the
-// new tombstones and takes out segments of which nothing is left. It runs inside publish.
+// bury marks the passages with these ids as deleted in m and returns how many were not deleted before; unknown ids
+// are ignored. m is the successor of the writer's manifest, with its segments in the same places. bury writes and
+// syncs the new tombstones and takes out segments of which nothing is left. It runs inside publish. It fails if a
+// file cannot be read or written, or ctx ends.
 func (w *writer) bury(ctx context.Context, made *draft, m *manifest.Manifest, ids iter.Seq[string]) (int, error) {
 	removed := make([][]rank.Ordinal, len(w.current.segments))
 	n := 0
@@ -57,7 +58,8 @@ func (w *writer) bury(ctx context.Context, made *draft, m *manifest.Manifest, id
 }
 
 // writeTombstones writes a tombstone file with dead and the given ordinals, syncs it, and sets it and the number of
-// deleted passages in s. If nothing is left of the segment, it writes no file. It runs inside publish.
+// deleted passages in s. If nothing is left of the segment, it writes no file. It runs inside publish. It fails if
+// the file cannot be written.
 func (w *writer) writeTombstones(
 	made *draft,
 	s *manifest.Segment,

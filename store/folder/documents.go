@@ -24,10 +24,11 @@ type firsts struct {
 	all   []rank.Ordinal
 }
 
-// Close does nothing.
+// Close does nothing. The error is always nil.
 func (f *firsts) Close() error { return nil }
 
-// firsts returns the cache of a segment's first passages. All generations with the segment share it.
+// firsts returns the cache of a segment's first passages. All generations with the segment share it. The error is
+// always nil.
 func (o *opening) firsts(store *corpus.Store) (*firsts, error) {
 	key := filepath.Join(o.folder, firstsName)
 	out, err := use(o.files, key, func() (*firsts, error) { return &firsts{store: store}, nil })

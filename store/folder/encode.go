@@ -69,7 +69,7 @@ func encode(
 }
 
 // eachBatch calls encode with all passages in order, at most o.BatchPassages at a time. The slice is reused. name is
-// the expert's name for progress reports.
+// the expert's name for progress reports. It stops at the first error of texts or encode, and if ctx ends.
 func eachBatch(
 	ctx context.Context,
 	texts passages,
@@ -120,7 +120,7 @@ func (f *vectorFile) listed() bool {
 }
 
 // createVectors creates the file of an expert's vectors, and that of its parts unless passages have lists of vectors.
-// The caller calls close or abort.
+// The caller calls close or abort. It fails, and leaves no file, if one cannot be created.
 func createVectors(d disk.Disk, to vectorPaths, x manifest.Expert) (f vectorFile, err error) {
 	f.expert = x
 	f.to, err = ann.Create(d, x.Index.Kind, to.vectors, x.Dimension)
@@ -134,7 +134,8 @@ func createVectors(d disk.Disk, to vectorPaths, x manifest.Expert) (f vectorFile
 	return f, err
 }
 
-// cut writes the parts of passages to the file of parts, and returns a passage to encode for each part, in order.
+// cut writes the parts of passages to the file of parts, and returns a passage to encode for each part, in order. It
+// fails if the encoder's parts do not lie in the text (store.Cut), or the file cannot be written.
 func (f *vectorFile) cut(encoder store.PassageEncoder, batch []corpus.Passage) (texts []corpus.Passage, err error) {
 	for _, p := range batch {
 		parts, spans, err := store.Cut(encoder, p)
@@ -171,7 +172,8 @@ func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
 	return nil
 }
 
-// copy writes the vectors and parts of passage o of an existing index as those of the next passage.
+// copy writes the vectors and parts of passage o of an existing index as those of the next passage. It fails if the
+// files cannot be written.
 func (f *vectorFile) copy(from ann.Index, o rank.Ordinal) error {
 	vector := from.Vector(o)
 	if f.parts == nil {
@@ -197,6 +199,7 @@ func (f *vectorFile) copy(from ann.Index, o rank.Ordinal) error {
 }
 
 // close completes the files, so that abort does nothing. The file of parts is removed if no passage has several rows.
+// It fails if one cannot be completed.
 func (f *vectorFile) close() error {
 	f.closed = true
 	err := f.to.Close()

@@ -95,7 +95,8 @@ func (w *writer) lookAt(
 	return writeReads(w.disk, dir, reads, texts.Len(), w.number)
 }
 
-// addBorrower adds an expert that has no vectors and searches those of x.Owner. Only the manifest changes.
+// addBorrower adds an expert that has no vectors and searches those of x.Owner. Only the manifest changes. It fails
+// if the first build was not completed or the manifest cannot be published.
 func (w *writer) addBorrower(ctx context.Context, x manifest.Expert) (report store.BuildReport, err error) {
 	if err := w.checkBuilt(); err != nil {
 		return report, err

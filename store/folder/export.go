@@ -72,6 +72,7 @@ func (g *Generation) ExportVectors(ctx context.Context, folder string, selected 
 }
 
 // exportExpert writes the vectors of one expert, and their parts if it has these, into a folder. See ExportVectors.
+// It fails if a file exists or cannot be written, or the vectors are damaged.
 func (g *Generation) exportExpert(ctx context.Context, x manifest.Expert, folder string, selected *Selection) error {
 	index, ok := g.Expert(x.Name)
 	if !ok {

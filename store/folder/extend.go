@@ -81,8 +81,8 @@ func extend[T any](
 	return report, after, err
 }
 
-// extendOne calls build with the folder and the texts of a segment, and seals and syncs the files that build wrote. It
-// returns these files.
+// extendOne calls build with the folder and the texts of a segment, and seals and syncs the files that build wrote.
+// It returns these files. It fails if build does, or a file cannot be sealed.
 func (w *writer) extendOne(
 	ctx context.Context,
 	s *manifest.Segment,

@@ -7,7 +7,7 @@ import (
 )
 
 // filterFields clears the bits in words of the passages of segment at that do not meet a condition, and returns how
-// many bits are left.
+// many bits are left. It fails if a file is damaged.
 func (g *Generation) filterFields(at int, words []uint64, n *conditions.Node) (count int, err error) {
 	having, err := g.segments[at].meetingBits(n)
 	if err != nil {
@@ -20,7 +20,8 @@ func (g *Generation) filterFields(at int, words []uint64, n *conditions.Node) (c
 	return count, nil
 }
 
-// meetingBits returns a bit for each passage of the segment: set if it meets a condition, deleted or not.
+// meetingBits returns a bit for each passage of the segment: set if it meets a condition, deleted or not. It fails if
+// a file is damaged.
 func (s *segment) meetingBits(n *conditions.Node) (out []uint64, err error) {
 	out = make([]uint64, (s.store.Len()+63)/64)
 	switch n.Op {
@@ -67,8 +68,8 @@ func (s *segment) meetingBits(n *conditions.Node) (out []uint64, err error) {
 	return out, err
 }
 
-// mark sets the bits of the passages that have a field, or a value in it that meets n.Test. n.Op must be HasField or a
-// comparison.
+// mark sets the bits of the passages that have a field, or a value in it that meets n.Test. n.Op must be HasField or
+// a comparison. It fails if the index is damaged.
 func (s *segment) mark(n *conditions.Node, bits []uint64) error {
 	if n.Op == conditions.HasField {
 		return s.fields.MarkAll(n.Field, bits)

@@ -92,8 +92,8 @@ func (l *Live) awaitFlush(ctx context.Context) error {
 	}
 }
 
-// flush makes a segment of the oldest pending changes, publishes and shows it, and removes log files that are no longer
-// needed. Without changes it only does the last.
+// flush makes a segment of the oldest pending changes, publishes and shows it, and removes log files that are no
+// longer needed. Without changes it only does the last. If it fails, the changes stay pending.
 func (l *Live) flush(ctx context.Context) error {
 	l.structure.RLock()
 	defer l.structure.RUnlock()

@@ -107,7 +107,8 @@ func (g *Generation) drop() {
 	}
 }
 
-// close closes the files that no other generation uses, or releases the members of a joined generation.
+// close closes the files that no other generation uses, or releases the members of a joined generation. It returns
+// the errors of closing.
 func (g *Generation) close() error {
 	if g.members != nil {
 		for _, member := range g.members {
@@ -195,8 +196,8 @@ func (g *Generation) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return g.segments[at].base + ordinal, true, nil
 }
 
-// find returns the index of the segment that has the live passage with this id, and the passage's ordinal in it; ok is
-// false if there is none.
+// find returns the index of the segment that has the live passage with this id, and the passage's ordinal in it; ok
+// is false if there is none. It fails if a file is damaged.
 func (g *Generation) find(id string) (at int, ordinal rank.Ordinal, ok bool, err error) {
 	// Newest first: what is asked for by id was often just written.
 	for at = len(g.segments) - 1; at >= 0; at-- {

@@ -67,7 +67,7 @@ func Join(all []*Generation) (*Generation, error) {
 
 // InMember returns the ordinal, in a joined generation, of the live passage with this id in the member of that
 // number, from 0 in the order of Join's argument. If it has none, it returns false and the ordinal means nothing. It
-// panics if there is no such member.
+// panics if there is no such member. It fails if a file is damaged.
 func (g *Generation) InMember(number int, id string) (rank.Ordinal, bool, error) {
 	ordinal, ok, err := g.members[number].Ordinal(id)
 	if number > 0 {

@@ -47,7 +47,7 @@ func (l *Live) RemoveExpert(ctx context.Context, name string) error {
 }
 
 // Snapshot makes all acknowledged changes visible and then copies the collection to a new folder out, as the function
-// Snapshot does. id, one of NewID's, becomes the identity of the copy.
+// Snapshot does. id, one of NewID's, becomes the identity of the copy. It fails as that does, and if ctx ends before.
 func (l *Live) Snapshot(ctx context.Context, out, id string) (SnapshotReport, error) {
 	if err := l.Flush(ctx); err != nil {
 		return SnapshotReport{}, fmt.Errorf("making the changes of the log part of the snapshot: %w", err)

@@ -62,7 +62,7 @@ func lock(d disk.Disk, dir string) (*os.File, error) {
 }
 
 // unlock gives a lock back. It unlocks before it closes: a process that is just being started may share the open file
-// until it runs.
+// until it runs. It returns the errors of both.
 func unlock(file *os.File) error {
 	return errors.Join(unix.Flock(int(file.Fd()), unix.LOCK_UN), file.Close())
 }

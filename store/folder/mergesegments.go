@@ -43,7 +43,8 @@ func (l *Live) mergeAll(ctx context.Context) {
 	}
 }
 
-// merge merges the named segments and shows the result. The set of experts does not change meanwhile.
+// merge merges the named segments and shows the result. The set of experts does not change meanwhile. It fails if a
+// segment is not there, a file cannot be read or written, or ctx ends; nothing is replaced then.
 func (l *Live) merge(ctx context.Context, names []string) error {
 	l.structure.RLock()
 	defer l.structure.RUnlock()

@@ -39,8 +39,9 @@ func Merge(ctx context.Context, dir string, names []string, o store.BuildOptions
 	return withWriter(dir, func(w *writer) (uint64, error) { return w.merge(ctx, names, o) })
 }
 
-// AddExpert encodes all passages of the collection in dir with another expert and adds its files to each segment. Until
-// it has succeeded, readers see the collection as it was. Of o, only Index, Threads and Progress count.
+// AddExpert encodes all passages of the collection in dir with another expert and adds its files to each segment.
+// Until it has succeeded, readers see the collection as it was. Of o, only Index, Threads and Progress count. It
+// returns ErrHasVectors if there is an expert of that name, and ErrLocked if another writer has the collection.
 func AddExpert(
 	ctx context.Context,
 	dir string,
@@ -50,16 +51,18 @@ func AddExpert(
 	return withWriter(dir, func(w *writer) (store.BuildReport, error) { return w.addExpert(ctx, encoder, o) })
 }
 
-// RemoveExpert removes an expert and its vectors from the collection in dir. Readers with an older generation keep its
-// files until they release it.
+// RemoveExpert removes an expert and its vectors from the collection in dir. Readers with an older generation keep
+// its files until they release it. It fails if there is none of that name, another expert searches its vectors
+// (ErrIsOwner), or another writer has the collection (ErrLocked).
 func RemoveExpert(ctx context.Context, dir, name string) error {
 	_, err := withWriter(dir, func(w *writer) (struct{}, error) { return struct{}{}, w.removeExpert(ctx, name) })
 	return err
 }
 
-// RebuildWords analyses the stored texts of the collection in dir again, and indexes their words with params, of which
-// all fields count (see WordParams). It gives phrases to a collection that was built without, and makes one usable that
-// another analyser made. Until it has succeeded, readers see the collection as it was. Of o, only Progress counts.
+// RebuildWords analyses the stored texts of the collection in dir again, and indexes their words with params, of
+// which all fields count (see WordParams). It gives phrases to a collection that was built without, and makes one
+// usable that another analyser made. Until it has succeeded, readers see the collection as it was. Of o, only
+// Progress counts. It returns ErrLocked if another writer has the collection.
 func RebuildWords(
 	ctx context.Context,
 	dir string,

@@ -31,7 +31,7 @@ func (p inMemory) Passage(o rank.Ordinal) (corpus.Passage, error) { return p[o],
 // Tags returns the tags of the passage at a position. The error is always nil.
 func (p inMemory) Tags(o rank.Ordinal) ([]string, error) { return p[o].Tags, nil }
 
-// Close does nothing.
+// Close does nothing. The error is always nil.
 func (p inMemory) Close() error { return nil }
 
 // origin is a passage of a segment that is merged.
@@ -49,19 +49,20 @@ type takenOver struct {
 // Len returns the number of passages that the merge keeps.
 func (p takenOver) Len() int { return len(p.order) }
 
-// Passage reads the passage at a position of the merged segment from the segment that it comes from.
+// Passage reads the passage at a position of the merged segment from the segment that it comes from. It fails if the
+// file is damaged.
 func (p takenOver) Passage(o rank.Ordinal) (corpus.Passage, error) {
 	at := p.order[o]
 	return p.from[at.segment].store.Passage(at.ordinal)
 }
 
-// Tags reads the tags of the passage at a position of the merged segment.
+// Tags reads the tags of the passage at a position of the merged segment. It fails if the file is damaged.
 func (p takenOver) Tags(o rank.Ordinal) ([]string, error) {
 	at := p.order[o]
 	return p.from[at.segment].store.Tags(at.ordinal)
 }
 
-// Close does nothing: the segments belong to the caller.
+// Close does nothing: the segments belong to the caller. The error is always nil.
 func (p takenOver) Close() error { return nil }
 
 // writeStore writes passages to a new file of texts at path. If it fails or ctx ends, it removes the file.
@@ -87,7 +88,7 @@ func writeStore(ctx context.Context, d disk.Disk, path string, from passages) er
 }
 
 // pendingPassages reads the passages with the given ids from the log. put must be sorted, and changes must have each
-// id. It opens each file of the log once.
+// id. It opens each file of the log once. It fails if a file is gone or damaged.
 func pendingPassages(put []string, changes map[string]pendingChange) (out inMemory, err error) {
 	files := map[*wal.LogIdentity]disk.File{}
 	defer func() {

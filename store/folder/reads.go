@@ -95,7 +95,8 @@ func readsTakenOver(from []*segment, order []origin) readMaker {
 }
 
 // writeReads writes a segment's lists of cut, unread and unknown passages that are not empty, in new files with a
-// number in their names, and returns them. It does not sync. passages is the segment's number of passages.
+// number in their names, and returns them. It does not sync. passages is the segment's number of passages. It fails
+// if a file cannot be written.
 func writeReads(
 	d disk.Disk,
 	dir string,

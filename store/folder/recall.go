@@ -13,7 +13,7 @@ const recallSamples = 200
 
 // measure returns the recall of the index of one segment, on a sample of up to recallSamples of its vectors. It is 1,
 // unmeasured, for kinds of index that leave out no passage. Each segment is measured by itself, so that adding to a
-// large collection stays cheap.
+// large collection stays cheap. It fails if a search does or ctx ends.
 func measure(ctx context.Context, ix ann.Index, x manifest.Expert, r *reporter) (out store.Recall, err error) {
 	switch x.Index.Kind {
 	case ann.Flat, ann.Late, ann.Sparse: // they leave out no passage

@@ -20,8 +20,8 @@ type reuse struct {
 	known      map[uint64][]rank.Ordinal // by fingerprint, which is a little less than the text
 }
 
-// reusable returns the passages with these ids, by their fingerprints, for reuse of their vectors. Unknown ids are left
-// out.
+// reusable returns the passages with these ids, by their fingerprints, for reuse of their vectors. Unknown ids are
+// left out. It fails if a file is damaged.
 func (g *Generation) reusable(ids iter.Seq[string]) (*reuse, error) {
 	r := &reuse{generation: g, known: map[uint64][]rank.Ordinal{}}
 	for id := range ids {
@@ -161,7 +161,8 @@ type reusing struct {
 // Sparse reports whether the encoder's vectors are sparse (store.IsSparse).
 func (e reusing) Sparse() bool { return store.IsSparse(e.PassageEncoder) }
 
-// Windows implements store.WindowReader with the encoder's own windows; nil if it has none.
+// Windows returns the encoder's own windows of a passage (store.WindowReader), and whether it leaves text of the
+// passage unread; nil and false if it has none.
 func (e reusing) Windows(p corpus.Passage) ([]rank.Span, bool) {
 	if r, ok := e.PassageEncoder.(store.WindowReader); ok {
 		return r.Windows(p)

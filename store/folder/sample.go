@@ -18,8 +18,8 @@ type drawn struct {
 }
 
 // Sample returns n random live passages, always the same ones of a generation, or all if there are fewer. They are
-// those with the lowest corpus.SampleKey, so a smaller sample is the beginning of a larger one. The result must not be
-// changed.
+// those with the lowest corpus.SampleKey, so a smaller sample is the beginning of a larger one. The result must not
+// be changed. It fails if a file is damaged.
 func (g *Generation) Sample(n int) ([]rank.Ordinal, error) {
 	g.drawn.mu.Lock()
 	defer g.drawn.mu.Unlock()
@@ -34,7 +34,7 @@ func (g *Generation) Sample(n int) ([]rank.Ordinal, error) {
 }
 
 // draw returns the n live passages with the lowest sample keys, or all if there are fewer, in the order of keys and,
-// where these are equal, of ids.
+// where these are equal, of ids. It fails if a file is damaged.
 func (g *Generation) draw(n int) ([]rank.Ordinal, error) {
 	var all []corpus.SampledPassage
 	for _, s := range g.segments {

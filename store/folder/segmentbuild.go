@@ -109,9 +109,9 @@ func (w *writer) encoded(plan *manifest.Manifest, encoders []store.PassageEncode
 	}
 }
 
-// makeSegment makes a segment that is complete and durable and has its final name, but is not published. fill puts the
-// file of its passages into the folder dir and returns them. The paths are in made, which removes them unless they are
-// published.
+// makeSegment makes a segment that is complete and durable and has its final name, but is not published. fill puts
+// the file of its passages into the folder dir and returns them. The paths are in made, which removes them unless
+// they are published. It fails if fill, an encoder or the disk does, or ctx ends.
 func (w *writer) makeSegment(
 	ctx context.Context,
 	made *draft,
@@ -257,7 +257,8 @@ func skippable(err error) bool {
 	return errors.As(err, &read) && read.Recoverable || errors.As(err, &clash)
 }
 
-// writeWords builds the BM25 index of texts, deleted passages too, and writes it to a new file at path.
+// writeWords builds the BM25 index of texts, deleted passages too, and writes it to a new file at path. It fails if a
+// text or the disk does, or ctx ends.
 func writeWords(
 	ctx context.Context,
 	d disk.Disk,
@@ -292,7 +293,8 @@ func writeWords(
 	return ctx.Err()
 }
 
-// seal sets the names, sizes and checksums of a segment's files in s, and makes the files and their names durable.
+// seal sets the names, sizes and checksums of a segment's files in s, and makes the files and their names durable. It
+// fails if a file cannot be read or written, or ctx ends.
 func (w *writer) seal(ctx context.Context, dir string, s *manifest.Segment, r *reporter) error {
 	s.Store.Name, s.Words.Name, s.Tags.Name = storeName, wordsName, tagsName
 	s.Spelling.Name, s.Copies.Name, s.Fields.Name = spellingName, copiesName, fieldsName
@@ -305,7 +307,8 @@ func (w *writer) seal(ctx context.Context, dir string, s *manifest.Segment, r *r
 }
 
 // sealFiles appends its seal to each of the files in dir that files names, sets their sizes and checksums in files,
-// and makes the files and their names durable.
+// and makes the files and their names durable. It fails if a file cannot be read or written, or ctx ends; some files
+// may have their seal then.
 func (w *writer) sealFiles(ctx context.Context, dir string, files []*manifest.SegmentFile, r *reporter) error {
 	total, done := int64(0), int64(0)
 	for _, f := range files {

@@ -11,7 +11,8 @@ import (
 	"example.org/conclave/store/folder/tags"
 )
 
-// tagsOf returns a builder with the tags of all passages, deleted ones too.
+// tagsOf returns a builder with the tags of all passages, deleted ones too. It fails if a file is damaged or ctx
+// ends.
 func tagsOf(ctx context.Context, store passages) (*tags.Builder, error) {
 	b := tags.NewBuilder()
 	for o := range rank.Ordinal(store.Len()) {
@@ -29,7 +30,8 @@ func tagsOf(ctx context.Context, store passages) (*tags.Builder, error) {
 	return b, nil
 }
 
-// writeTags writes the index of the passages' tags into the folder of a new segment.
+// writeTags writes the index of the passages' tags into the folder of a new segment. It fails if the tags cannot be
+// read, the file cannot be written, or ctx ends.
 func writeTags(ctx context.Context, d disk.Disk, dir string, store passages) error {
 	b, err := tagsOf(ctx, store)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 )
 
 // writeTexts writes three files into the folder of a new segment: the spellings of its words, a fingerprint of each
-// passage, and the index of the metadata.
+// passage, and the index of the metadata. It fails if a text or the disk does, or ctx ends; some of the files may be
+// there then.
 func writeTexts(ctx context.Context, d disk.Disk, dir string, texts passages) error {
 	b := spelling.NewBuilder()
 	values := fields.NewBuilder()

@@ -28,7 +28,8 @@ func newShared(d disk.Disk) *sharedFiles {
 }
 
 // use returns the open file of a key; if none is open, it calls open and keeps what that returns. Give each
-// successful use back with one drop. Other calls wait while open runs.
+// successful use back with one drop. Other calls wait while open runs. It returns the error of open, and keeps
+// nothing then.
 func use[T io.Closer](s *sharedFiles, key string, open func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +45,8 @@ func use[T io.Closer](s *sharedFiles, key string, open func() (T, error)) (T, er
 	return value, nil
 }
 
-// drop gives back one use of each key and closes files without uses. It panics for a key that is not in use.
+// drop gives back one use of each key and closes files without uses. It panics for a key that is not in use. It
+// returns the errors of closing.
 func (s *sharedFiles) drop(keys []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -41,7 +41,7 @@ func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err 
 }
 
 // snapshotTo copies the writer's present generation to the new folder out by hard links, with id as the identity of
-// the copy. It holds w.mu, so that no generation is published meanwhile.
+// the copy. It holds w.mu, so that no generation is published meanwhile. It fails as snapshot does.
 func (w *writer) snapshotTo(ctx context.Context, out, id string) (SnapshotReport, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,7 +156,8 @@ const originalsName = "originals"
 const rootsName = "roots.json"
 
 // linkOriginals links the copies of uploaded files into a snapshot and counts them in report. A copy that is removed
-// meanwhile is skipped: it belongs to no document of the snapshot's generation.
+// meanwhile is skipped: it belongs to no document of the snapshot's generation. It fails if a link cannot be made or
+// ctx ends.
 func linkOriginals(ctx context.Context, d disk.Disk, dir, making string, report *SnapshotReport) error {
 	entries, err := d.ReadDir(filepath.Join(dir, originalsName))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -205,7 +206,7 @@ func link(d disk.Disk, from, to string) error {
 }
 
 // copyIfThere copies a small file and syncs the copy, or does nothing if there is none. It is for files that are
-// replaced by others, which a link would not protect.
+// replaced by others, which a link would not protect. It fails if a file cannot be read or written.
 func copyIfThere(d disk.Disk, from, to string) error {
 	data, err := d.ReadFile(from)
 	if errors.Is(err, fs.ErrNotExist) {

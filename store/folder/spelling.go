@@ -26,10 +26,11 @@ func (s *segmentLexicon) words() (*spelling.Lexicon, error) {
 	return s.lexicon, s.err
 }
 
-// Close does nothing: no file is open.
+// Close does nothing: no file is open. The error is always nil.
 func (s *segmentLexicon) Close() error { return nil }
 
-// spelledWords returns the words of a segment; their file is read when they are first needed.
+// spelledWords returns the words of a segment; their file is read when they are first needed. It fails if the file is
+// missing or has another size.
 func (o *opening) spelledWords(s *manifest.Segment) (*segmentLexicon, error) {
 	return openFile(o, func(path string) (*segmentLexicon, error) {
 		return &segmentLexicon{read: func() (*spelling.Lexicon, error) { return spelling.Read(o.disk, path) }}, nil
@@ -38,7 +39,8 @@ func (o *opening) spelledWords(s *manifest.Segment) (*segmentLexicon, error) {
 
 // Near returns the words of the collection that are 1 to most edits from a word in lower case, the most frequent
 // first, and equally frequent ones in alphabetical order. Counts are of passages, deleted ones included until their
-// segment is merged. Words of deleted passages alone are left out. The first call reads the words of each segment.
+// segment is merged. Words of deleted passages alone are left out. The first call reads the words of each segment. It
+// fails if a file is damaged.
 func (g *Generation) Near(word string, most int) ([]spelling.Candidate, error) {
 	var found []spelling.Candidate
 	for _, s := range g.segments {
@@ -71,13 +73,14 @@ func (g *Generation) Near(word string, most int) ([]spelling.Candidate, error) {
 	}), failed
 }
 
-// Frequency returns how many passages have a word, in any form with the same term. term is false for a stop word, which
-// has none.
+// Frequency returns how many passages have a word, in any form with the same term. term is false for a stop word,
+// which has none. It fails if an index is damaged.
 func (g *Generation) Frequency(word string) (passages int, term bool, err error) {
 	return g.words.Frequency(word)
 }
 
-// AdjacentShares returns how often a word stands between before and after: see bm25.Searcher.AdjacentShares.
+// AdjacentShares returns how often a word stands between before and after: see bm25.Searcher.AdjacentShares. It fails
+// if an index is damaged.
 func (g *Generation) AdjacentShares(before, word, after string) (left, right float64, err error) {
 	return g.words.AdjacentShares(before, word, after)
 }

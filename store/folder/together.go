@@ -127,7 +127,7 @@ func (s *sharedPass) vectors(
 }
 
 // take renames the temporary files that the first call of vectors made to those of the second call's expert. The file
-// of parts may be missing.
+// of parts may be missing. It fails if the vectors' file cannot be renamed.
 func (s *sharedPass) take(d disk.Disk, to vectorPaths) error {
 	if err := d.Rename(s.made.vectors, to.vectors); err != nil {
 		return err

@@ -54,7 +54,8 @@ func (r *VerifyReport) verifyLog(dir string) error {
 type heldFiles map[string]*os.File // by path
 
 // holdNewest opens the newest generation and all its files, so that they can be read to the end whatever a writer
-// removes. The caller closes both.
+// removes. The caller closes both. It fails if there is no collection or a file cannot be opened; nothing stays open
+// then.
 func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
 	err = newest(disk.OS{}, dir, func(*manifest.Manifest) (err error) {
 		c, err = Open(dir)
@@ -167,8 +168,8 @@ func KeptCopies(ctx context.Context, dir string) (documents map[string]string, e
 	return documents, err
 }
 
-// addKeptCopies adds to documents the files that live passages of a segment come from and of which a copy is kept. See
-// KeptCopies.
+// addKeptCopies adds to documents the files that live passages of a segment come from and of which a copy is kept.
+// See KeptCopies. It fails if a passage cannot be read or ctx ends.
 func (s *segment) addKeptCopies(ctx context.Context, documents map[string]string) error {
 	for i := range rank.Ordinal(s.store.Len()) {
 		if i%1024 == 0 && ctx.Err() != nil {
@@ -188,7 +189,7 @@ func (s *segment) addKeptCopies(ctx context.Context, documents map[string]string
 	return nil
 }
 
-// verifySegment reads the files of segment at and returns what is wrong in each.
+// verifySegment reads the files of segment at and returns what is wrong in each. It returns nil if nothing is.
 func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	s := g.segments[at]
 	errs := []error{

@@ -71,8 +71,8 @@ func (f *vectorFile) appendWindowed(w windowedBatch, vectors [][]float32) error 
 	})
 }
 
-// appendSpans writes which rows belong to the next passage: one for each window, or one for the whole passage if spans
-// is empty.
+// appendSpans writes which rows belong to the next passage: one for each window, or one for the whole passage if
+// spans is empty. It fails if the file cannot be written, or the expert has no file of parts.
 func (f *vectorFile) appendSpans(spans []rank.Span) error {
 	if len(spans) > 0 {
 		f.windowed = true

@@ -18,7 +18,8 @@ import (
 var errWordsChanged = errors.New("the words of the collection were rebuilt meanwhile: start again")
 
 // WordParams returns the parameters with which the words of the collection in dir were indexed. It reads only the
-// manifest, so it also works if another analyser made the words.
+// manifest, so it also works if another analyser made the words. It returns ErrNotCollection if there is none, and
+// ErrUnfinished if its first build has not ended.
 func WordParams(dir string) (bm25.Params, error) {
 	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {

@@ -118,7 +118,8 @@ func NewID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// begin checks the manifest, removes leftovers and opens the present generation's passages.
+// begin checks the manifest, removes leftovers and opens the present generation's passages. It fails if no next
+// generation can be made, or a file cannot be opened or removed.
 func (w *writer) begin() (err error) {
 	if err := checkNext(w.manifest); err != nil {
 		return fmt.Errorf("%s: %w", w.dir, err)
@@ -131,7 +132,8 @@ func (w *writer) begin() (err error) {
 	return err
 }
 
-// openAll opens the present generation with words and vectors. It is for before the writer is shared.
+// openAll opens the present generation with words and vectors. It is for before the writer is shared. It fails, and
+// changes nothing, if a file cannot be opened.
 func (w *writer) openAll() error {
 	g, err := openGeneration(w.files, w.dir, w.manifest, everything)
 	if err != nil {
@@ -182,8 +184,9 @@ func (w *writer) pinned() *Generation {
 }
 
 // removeLeftovers removes the files and folders of writers that the manifest does not name. It leaves foreign ones.
-// Before that it syncs the manifest: the writer before may have ended before its last manifest was durable, and after a
-// power cut only what the older one names would be there.
+// Before that it syncs the manifest: the writer before may have ended before its last manifest was durable, and after
+// a power cut only what the older one names would be there. It stops at the first that cannot be removed, and returns
+// that error.
 func (w *writer) removeLeftovers() error {
 	left, err := w.leftovers()
 	if err == nil && len(left) > 0 {
@@ -203,7 +206,7 @@ func (w *writer) removeLeftovers() error {
 	return nil
 }
 
-// leftovers returns the paths that removeLeftovers removes.
+// leftovers returns the paths that removeLeftovers removes. It fails if a folder cannot be read.
 func (w *writer) leftovers() (left []string, err error) {
 	entries, err := w.disk.ReadDir(w.dir)
 	if err != nil {

@@ -109,8 +109,9 @@ func RemoveExpert(ctx context.Context, client *cluster.Client, index, name strin
 	})
 }
 
-// fillExpert encodes the passages that lack vectors of an expert and writes these. It returns how many passages lacked
-// them: 0 means that all have them now.
+// fillExpert encodes the passages that lack vectors of an expert and writes these. It returns how many passages
+// lacked them: 0 means that all have them now. It fails if the encoder does, the cluster does not answer, or ctx
+// ends; what was written stays.
 func (s *Store) fillExpert(
 	ctx context.Context,
 	x schema.Expert,
@@ -211,7 +212,8 @@ func (s *Store) fillBatch(
 
 // readUnfilled reads documents by their ids, so that the caller can add a field to each. whole reports whether all
 // their fields were read, with the codes of late interaction: then the caller has to write all of them, since the
-// cluster's own update of one field would lose codes, which are doc values alone.
+// cluster's own update of one field would lose codes, which are doc values alone. It fails if the cluster does not
+// answer.
 func (s *Store) readUnfilled(ctx context.Context, ids []string) (there []schema.StoredDocument, whole bool, err error) {
 	var codes []schema.Expert
 	for field := range s.fields {

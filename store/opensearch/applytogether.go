@@ -169,7 +169,8 @@ func addRevision(changes []store.Change) []store.Change {
 
 // reuseVectors sets the body, the document to write, of each attempt that puts a passage whose title and text one of
 // the changed passages has in the index now, with that one's vectors. The other attempts are left without a body, to
-// be encoded. It adds the time that it waits for the cluster to waited.
+// be encoded. It adds the time that it waits for the cluster to waited. It fails if the cluster does not answer
+// within the writer's patience.
 func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waitedTime) error {
 	var m *schema.Manifest
 	var encoders []store.PassageEncoder

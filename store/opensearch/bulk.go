@@ -289,7 +289,7 @@ func parseBulk(answer []byte, want []*operation) ([]operationResult, error) {
 }
 
 // getStored reads documents by their ids, with the named fields, as they were acknowledged last. The result has an
-// entry for each id; Found is false if there is no document. It is tried again for bulkPatience.
+// entry for each id; Found is false if there is no document. It is tried again for bulkPatience. It fails after that.
 func (s *Store) getStored(ctx context.Context, ids []string, fields ...string) ([]schema.StoredDocument, error) {
 	return s.getStoredFor(ctx, bulkPatience, ids, fields...)
 }
@@ -315,7 +315,7 @@ func (s *Store) getStoredFor(
 }
 
 // getRequest returns the path and the body of the request that reads the named fields of documents by their ids, and
-// with them always FieldVersion and FieldExperts.
+// with them always FieldVersion and FieldExperts. It fails only if the ids cannot be encoded.
 func (s *Store) getRequest(ids []string, fields ...string) (path string, body []byte, err error) {
 	mget := "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, schema.FieldVersion, schema.FieldExperts), ","))
 	if s.members == nil && !slices.ContainsFunc(ids, isStandIn) {

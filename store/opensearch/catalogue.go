@@ -78,7 +78,7 @@ func (c *Catalogue) CheckExperts(experts []store.PassageEncoder) error {
 func (c *Catalogue) Index(name string) string { return c.prefix + name }
 
 // List returns the collections of the catalogue in the order of their names, those that cannot be opened with the
-// reason in Err. Indexes that something else made are left out.
+// reason in Err. Indexes that something else made are left out. It fails if the cluster does not answer.
 func (c *Catalogue) List(ctx context.Context) ([]Entry, error) {
 	return c.listEntries(ctx, url.PathEscape(c.prefix)+"*", "&expand_wildcards=open,closed")
 }
@@ -100,8 +100,8 @@ func (c *Catalogue) Find(ctx context.Context, name string) (*Entry, error) {
 	return &all[i], nil
 }
 
-// listEntries returns the collections among indexes, a name or pattern in a path, in the order of their names. more is
-// added to the query of the request.
+// listEntries returns the collections among indexes, a name or pattern in a path, in the order of their names. more
+// is added to the query of the request. It fails if the cluster does not answer.
 func (c *Catalogue) listEntries(ctx context.Context, indexes, more string) (out []Entry, err error) {
 	var all map[string]struct {
 		Mappings struct {
@@ -144,7 +144,8 @@ func (c *Catalogue) listEntries(ctx context.Context, indexes, more string) (out 
 
 // Look returns the Health of each collection by its name, without Statistics, and with the blocks of its own index
 // alone. limits and everywhere are the Health.Limits and Health.Blocked of the whole cluster. The node that is asked
-// answers by what it knows, so that another one that hangs delays nothing.
+// answers by what it knows, so that another one that hangs delays nothing. It fails if the cluster does not answer
+// within cluster.Opening.
 func (c *Catalogue) Look(ctx context.Context) (all map[string]Health, limits []string, everywhere string, err error) {
 	const wild = "expand_wildcards=open,closed&local=true"
 	var made map[string]json.RawMessage

@@ -23,8 +23,9 @@ func lateOf(experts []schema.Expert) (out []schema.Expert) {
 	return out
 }
 
-// readSeen reads fields of documents by their ids as searches see them, with the codes of experts from doc values. The
-// result has an entry for each id; Found is false of one that searches do not see. fields may be patterns.
+// readSeen reads fields of documents by their ids as searches see them, with the codes of experts from doc values.
+// The result has an entry for each id; Found is false of one that searches do not see. fields may be patterns. It
+// fails if the cluster does not answer within patience, or a shard has no copy.
 func (s *Store) readSeen(
 	ctx context.Context,
 	patience time.Duration,
@@ -99,9 +100,9 @@ func (f *searchHit) takeCodes(experts []schema.Expert) error {
 	return nil
 }
 
-// addCodes adds the codes of experts to the documents there, which were read by their ids, from what searches
-// see. complete is false if searches see one of them in another state: that one gets no codes. Without experts it
-// asks nothing.
+// addCodes adds the codes of experts to the documents there, which were read by their ids, from what searches see.
+// complete is false if searches see one of them in another state: that one gets no codes. Without experts it asks
+// nothing. It fails as readSeen does.
 func (s *Store) addCodes(
 	ctx context.Context,
 	patience time.Duration,

@@ -13,8 +13,9 @@ import (
 // some .2 % (HyperLogLog++).
 const exactlyCounted = 40_000
 
-// Copies returns how many passages have the title and the text of another one. Of an index with
-// more than exactlyCounted passages it is an estimate, and 0 below one in a hundred.
+// Copies returns how many passages have the title and the text of another one. Of an index with more than
+// exactlyCounted passages it is an estimate, and 0 below one in a hundred. It fails if the cluster does not answer
+// for all shards within cluster.Opening.
 func (s *Store) Copies(ctx context.Context) (int64, error) {
 	body, err := json.Marshal(
 		object{"size": 0, "track_total_hits": true, "query": object{"exists": object{"field": schema.FieldPrint}},

@@ -50,7 +50,7 @@ type Corpus struct {
 }
 
 // NewCorpus returns the corpus of a finished index, after it counted the passages. It has no sample and no words yet
-// (ReadSample, ReadWords).
+// (ReadSample, ReadWords). It fails if they cannot be counted.
 func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
 	c := &Corpus{renew: renewEvery, gather: gatherFor}
 	c.store.Store(s)
@@ -314,7 +314,7 @@ func (p texts) Ordinals() int { return math.MaxInt32 }
 // Read returns passages by their ordinals, in their order, each of the version of its document that counts. A passage
 // that is deleted has its id alone, and so has one of which this question was given the other copy already: while a
 // document is replaced, copies of its old passages (stand-ins) are in the index too. Passages that this question has
-// not read yet take one request.
+// not read yet take one request. It fails if the cluster does not answer.
 func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
 	out := make([]corpus.Passage, len(ordinals))
 	var missing []rank.Ordinal
@@ -400,19 +400,19 @@ func (p texts) SortByID(ordinals []rank.Ordinal) error {
 }
 
 // After returns the passages whose ids follow id, limit at most, in the order of ids; from the first one on if id is
-// "". It sees what searches see, in one request.
+// "". It sees what searches see, in one request. It fails if a shard does not answer.
 func (p texts) After(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.after(ctx, object{"match_all": object{}}, id, limit)
 }
 
 // DocumentsAfter returns the first passages of documents whose ids follow id, limit at most, in the order of ids;
-// from the first one on if id is "". It sees what searches see, in one request.
+// from the first one on if id is "". It sees what searches see, in one request. It fails if a shard does not answer.
 func (p texts) DocumentsAfter(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.after(ctx, object{"term": object{schema.FieldExperts: schema.MarkFirst}}, id, limit)
 }
 
 // after returns the passages that a query finds and whose ids follow id, limit at most, in the order of ids; from the
-// first one on if id is "".
+// first one on if id is "". It fails if a shard does not answer.
 func (p texts) after(ctx context.Context, query object, id string, limit int) ([]rank.Ordinal, error) {
 	find := object{
 		"size":            limit,
@@ -446,7 +446,7 @@ func (p texts) IDs(ordinals []rank.Ordinal) ([]string, error) {
 }
 
 // Lookup returns which passages are there by their ids, in one request, in several for several indexes. It sees what
-// was acknowledged last.
+// was acknowledged last. It fails if the cluster does not answer.
 func (p texts) Lookup(ctx context.Context, ids []string) ([]storage.Found, error) {
 	if len(ids) == 0 {
 		return []storage.Found{}, nil
@@ -459,7 +459,8 @@ func (p texts) Lookup(ctx context.Context, ids []string) ([]storage.Found, error
 }
 
 // found returns the ordinals of documents that were read with FieldBytes, one entry for each of ids; There is false
-// of those that are not there. It gives new ordinals to passages that the table did not know.
+// of those that are not there. It gives new ordinals to passages that the table did not know. It fails if a
+// document's number of bytes cannot be read.
 func (p texts) found(ids []string, there []schema.StoredDocument) ([]storage.Found, error) {
 	found := make([]storage.Found, len(ids))
 	for i, has := range there {
@@ -477,6 +478,7 @@ func (p texts) found(ids []string, there []schema.StoredDocument) ([]storage.Fou
 }
 
 // Ordinal returns the ordinal of a passage by its id; false if it is not there. It sees what was acknowledged last.
+// It fails if the cluster does not answer.
 func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error) {
 	at, there, err := p.store.findIDs(ctx, []string{id}, schema.FieldBytes)
 	if err != nil || !there[0].Found {

@@ -72,8 +72,9 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 	return q.explainPassage(own, forms, func(l *leaf) (*storage.TermScore, error) { return l.score(whys) })
 }
 
-// explain returns the cluster's explanation of the score of each leaf that the passage has; other leaves are not in the
-// map. It asks for mostClauses leaves in a search, and all searches in one request.
+// explain returns the cluster's explanation of the score of each leaf that the passage has; other leaves are not in
+// the map. It asks for mostClauses leaves in a search, and all searches in one request. It fails if a shard has no
+// copy that answers.
 func (w words) explain(ctx context.Context, leaves []leaf, passage rank.Ordinal) (map[leaf]*explanation, error) {
 	among := w.store.idsQuery(w.table.idsOf([]rank.Ordinal{passage}))
 	var searches []object

@@ -11,7 +11,9 @@ import (
 )
 
 // ExportPassages writes the passages that a filter lets through as JSON Lines, in the byte order of their ids, as
-// those of a collection in a folder are exported: one line each, which can be indexed again.
+// those of a collection in a folder are exported: one line each, which can be indexed again. It fails if the cluster
+// does not answer, and with a *conditions.MisfitError if the filter does not fit the fields; a part may be written
+// then.
 func (c *Corpus) ExportPassages(ctx context.Context, to io.Writer, f storage.Filter) (err error) {
 	scan, err := c.ScanSelected(ctx, f)
 	if err != nil {

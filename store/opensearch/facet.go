@@ -20,7 +20,7 @@ const mostFacetTerms = 10_000
 // Facet returns the most frequent values of a field among the passages of the filter, size at most, and how many
 // passages have each; Other is how often the remaining ones occur. A passage with words in the field counts by these
 // alone, as in a folder. Approximate is set if a shard has no copy that answers, or has too many values to count
-// exactly.
+// exactly. It fails if the cluster does not answer.
 func (r *request) Facet(ctx context.Context, field string, size int) (out storage.Facet, err error) {
 	terms := func(kind conditions.Kind) object {
 		return object{"terms": object{
@@ -87,7 +87,8 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out storag
 	return out, nil
 }
 
-// valueIn reads a value of a kind from the end of its term in FieldValues.
+// valueIn reads a value of a kind from the end of its term in FieldValues. It returns an ErrAnswer for a number that
+// cannot be read.
 func valueIn(kind conditions.Kind, text string) (v conditions.Value, err error) {
 	if kind == conditions.Words {
 		return conditions.Text(text), nil

@@ -81,8 +81,9 @@ func (r *request) takeNamed(key scoreKey, ordinals []rank.Ordinal, answers []sea
 }
 
 // Holds returns the terms and forms of a question that a passage has. They are known without a request, and have no
-// scores, if the scores of candidates were fetched with names (takeNamed). Otherwise, and where a form of several words
-// has to be compared with those words, the cluster explains the passage, as in Explain.
+// scores, if the scores of candidates were fetched with names (takeNamed). Otherwise, and where a form of several
+// words has to be compared with those words, the cluster explains the passage, as in Explain. It fails as Explain
+// does.
 func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	q := w.query(question)
 	w.mu.Lock()

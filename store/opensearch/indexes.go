@@ -75,7 +75,7 @@ type counting struct{ done chan struct{} }
 
 // countTerms counts how many passages have the terms and forms of a question and keeps the counts in q, unless q has
 // them. Words and phrases are counted together, once for all that wait for them. It waits without the turn to
-// compute.
+// compute. It fails as countTogether does.
 func (w words) countTerms(ctx context.Context, q *wordQuery) error {
 	w.mu.Lock()
 	counted := q.counted
@@ -92,9 +92,10 @@ func (w words) countTerms(ctx context.Context, q *wordQuery) error {
 	return err
 }
 
-// countTogether returns how many passages have each term and form that q looks up. Counts that the corpus keeps need no
-// request. The first caller for a question asks for the words and, if phrases are indexed, the phrases in one request;
-// callers that come meanwhile wait for its counts.
+// countTogether returns how many passages have each term and form that q looks up. Counts that the corpus keeps need
+// no request. The first caller for a question asks for the words and, if phrases are indexed, the phrases in one
+// request; callers that come meanwhile wait for its counts. It fails if the counts are not known and no shard
+// answers, or ctx ends.
 func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, error) {
 	entries := q.lookedUp()
 	if counts := w.corpus.knownCounts(entries); counts != nil {
@@ -207,7 +208,7 @@ func partialAnswerError(answers []searchAnswer) error {
 
 // Scores writes the BM25 score of each passage for a question to out, which must have an element for each: 0 for one
 // without a term of the question, NaN for one whose shard does not answer. It asks the cluster only for scores that
-// the request does not know.
+// the request does not know. It fails if the cluster does not answer.
 func (w words) Scores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	q := w.query(question)
 	if q.isEmptyQuery() {
@@ -455,7 +456,8 @@ func (tokens) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) 
 
 // Scores writes the late-interaction score of each passage to out, NaN for one that is gone. The cluster computes the
 // scores of a question that was announced (Expect); otherwise, and for passages whose codes are at hand, conclave
-// does, and fetches codes that are missing.
+// does, and fetches codes that are missing. It fails if the cluster does not answer or codes are malformed; out then
+// means nothing.
 func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	scores, err := t.scoreInCluster(ctx, query, passages)
 	if err == nil && scores == nil {

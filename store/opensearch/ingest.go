@@ -163,7 +163,8 @@ func (s *Store) Add(
 func (s *Store) current() *schema.Manifest { return s.about.Current() }
 
 // readBatch returns the next passages, batchPassages at most, each id once; ended is true if source has no more. A
-// passage that cannot be indexed is counted in report and left out if o.BadPassage allows that.
+// passage that cannot be indexed is counted in report and left out if o.BadPassage allows that. It fails if source
+// does, or BadPassage returns an error.
 func (s *Store) readBatch(
 	source store.Stream,
 	o store.BuildOptions,
@@ -286,6 +287,7 @@ func (s *Store) addBatch(
 }
 
 // encodeOperations encodes passages and sets the document of each as the body of the operation with the same number.
+// It fails if an encoder does or a passage cannot be encoded.
 func (s *Store) encodeOperations(
 	ctx context.Context,
 	m *schema.Manifest,

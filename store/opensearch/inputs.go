@@ -163,7 +163,8 @@ func writeOnce(ctx context.Context, r *Register, data []byte) error {
 }
 
 // list adds a name to the list of inputs, or takes it out if listed is false. It does nothing if the list has, or has
-// not, the name already. It tries again when another process changes the list.
+// not, the name already. It tries again when another process changes the list. It fails if the cluster does not
+// answer.
 func (i *Inputs) list(ctx context.Context, name string, listed bool) error {
 	r := i.store.Register(i.name)
 	for {
@@ -186,7 +187,8 @@ func (i *Inputs) list(ctx context.Context, name string, listed bool) error {
 	}
 }
 
-// read returns the list of inputs and the version of its register; the empty list and "" if there is none.
+// read returns the list of inputs and the version of its register; the empty list and "" if there is none. It fails
+// if the cluster does not answer or the register has something else.
 func (i *Inputs) read(ctx context.Context) (l inputList, version string, err error) {
 	data, version, err := i.store.Register(i.name).Read(ctx)
 	if err == nil && version != "" {
@@ -327,8 +329,8 @@ func (r *inputReader) fetch(n int64) error {
 	return nil
 }
 
-// remove removes a register if it has this version; whatever its version if version is "". It does nothing if there is
-// none, or it has another version.
+// remove removes a register if it has this version; whatever its version if version is "". It does nothing if there
+// is none, or it has another version. It fails if the cluster does not answer.
 func (r *Register) remove(ctx context.Context, version string) error {
 	path := "/" + url.PathEscape(r.target()) + "/_doc/" + url.PathEscape(r.name) + "?timeout=20s"
 	if version != "" {

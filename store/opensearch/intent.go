@@ -58,7 +58,7 @@ type packedChange struct {
 
 // newIntent returns the encoding of an intent as data for a register, and the intent: the changes of a document,
 // without their conditions, which are checked by then. index is the ID of the index's manifest. Each intent has a
-// random token.
+// random token. It fails only if a change cannot be encoded.
 func newIntent(index, document string, all []*attempt) ([]byte, *intent, error) {
 	changes := make([]packedChange, len(all))
 	for i, a := range all {
@@ -120,6 +120,7 @@ func (i *intent) attempts() (all []*attempt, err error) {
 // another change of the document is under way, it waits for its end. If that change's writer seems dead, it finishes
 // the change, or overwrites the intent if the change cannot be finished. It heeds the turns of other writers
 // (documentTurn). Each request may take what waited leaves of the writer's patience, and its time is added to waited.
+// It fails if the cluster does not answer within that patience, or ctx ends.
 func (w *Writer) recordIntent(
 	ctx context.Context,
 	r *Register,
@@ -298,7 +299,8 @@ type stage struct {
 
 // changeStages returns the steps of the change of a document, all[0] being its first passage. A document that is
 // deleted loses its first passage first, so that none of its others counts; one that is added gets it last. For one
-// that is replaced it first reads what is there, and plans copies of the old passages (standInSuffix).
+// that is replaced it first reads what is there, and plans copies of the old passages (standInSuffix). It fails if
+// the cluster does not answer.
 func (w *Writer) changeStages(ctx context.Context, all []*attempt) ([]stage, error) {
 	first, rest := stage{changes: all[:1]}, stage{changes: all[1:]}
 	if all[0].change.Put == nil {
@@ -332,9 +334,10 @@ func (w *Writer) changeStages(ctx context.Context, all []*attempt) ([]stage, err
 	return slices.Insert(stages, 0, stage{changes: made}), err
 }
 
-// Mend finishes the changes of documents whose writers are gone. It looks once at all intents and returns: it finishes
-// those that were the same in an earlier call, longer ago than the undisturbed interval, and removes those of an
-// earlier index of this name.
+// Mend finishes the changes of documents whose writers are gone. It looks once at all intents and returns: it
+// finishes those that were the same in an earlier call, longer ago than the undisturbed interval, and removes those
+// of an earlier index of this name. It returns the errors of single intents joined; these are tried again by the next
+// call.
 func (w *Writer) Mend(ctx context.Context) error {
 	w.mending.Lock()
 	defer w.mending.Unlock()

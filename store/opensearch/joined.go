@@ -250,8 +250,8 @@ func (s *Store) tagHits(answers []searchAnswer) error {
 }
 
 // findIDs looks passages up by ids as users write them. For each id, found has it with the number of the first member
-// that has the passage, and there has that member's document. If no member has it, there[i].Found is false and found[i]
-// has the number of the last.
+// that has the passage, and there has that member's document. If no member has it, there[i].Found is false and
+// found[i] has the number of the last. It fails if the cluster does not answer.
 func (s *Store) findIDs(
 	ctx context.Context,
 	ids []string,

@@ -177,7 +177,7 @@ func (r *request) lateScoring(key scoreKey, ordinals []rank.Ordinal) object {
 }
 
 // takeLate keeps the scores in the answer to lateScoring. A passage that is gone, whose shard is missing, or that has
-// no codes, gets NaN.
+// no codes, gets NaN. It returns an ErrAnswer for a score that is no number.
 func (r *request) takeLate(key scoreKey, ordinals []rank.Ordinal, s searchAnswer) error {
 	byID := make(map[string]float32, len(s.hits))
 	for _, h := range s.hits {

@@ -71,7 +71,7 @@ func (w words) ExplainNear(ctx context.Context, question string, passage rank.Or
 }
 
 // nearness returns the Nearness of a question in the index. Words that were counted inexactly have the rarities that
-// this request was told first.
+// this request was told first. It fails if the words cannot be counted at all.
 func (w words) nearness(ctx context.Context, question string) (*bm25.Nearness, error) {
 	rarities, err := w.Rarities(ctx, []string{question})
 	if err != nil && !storage.IsPartial(err) {

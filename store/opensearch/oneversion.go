@@ -9,8 +9,9 @@ import (
 )
 
 // ofOneVersion replaces those passages that are of another version of their document than its first passage by ones
-// with an id alone, which callers take for deleted; ids are the passages' in the index. Such passages are there while a
-// document is replaced (Writer.ApplyTogether), and after a crash in between. It changes passages and returns it.
+// with an id alone, which callers take for deleted; ids are the passages' in the index. Such passages are there while
+// a document is replaced (Writer.ApplyTogether), and after a crash in between. It changes passages and returns it. It
+// fails if the first passages cannot be read.
 func (s *Store) ofOneVersion(ctx context.Context, ids []string, passages []corpus.Passage) ([]corpus.Passage, error) {
 	versions := map[string]corpus.Document{} // by the ids of first passages
 	var ask []string

@@ -71,8 +71,8 @@ func (r *Register) Read(ctx context.Context) (data []byte, version string, err e
 	return got.Source.Data, registerVersion(*got.SeqNo, *got.Term), nil
 }
 
-// ask sends a request about the register until it is answered, for the register's patience, and returns the answer. The
-// request has to be one that may be carried out twice.
+// ask sends a request about the register until it is answered, for the register's patience, and returns the answer.
+// The request has to be one that may be carried out twice. It fails after that, or if the cluster refuses.
 func (r *Register) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	return r.beside.sendRepeatedFor(ctx, cmp.Or(r.patience, bulkPatience), method, path, body, cluster.CheckJSON)
 }

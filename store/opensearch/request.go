@@ -346,7 +346,7 @@ func (r *request) takeScores(key scoreKey, ordinals []rank.Ordinal, answers []se
 
 // fetchScores writes the scores of passages under a key to out, which must have an element for each, and asks the
 // cluster for those that are not known. NaN stands for a passage that is gone or whose shard does not answer; of
-// words, one that is gone has 0.
+// words, one that is gone has 0. It fails if the cluster does not answer at all.
 func (r *request) fetchScores(ctx context.Context, key scoreKey, ordinals []rank.Ordinal, out []float32) error {
 	for some := range slices.Chunk(r.withoutScore(key, ordinals), mostHits) {
 		answers, err := r.store.multiPartly(ctx, r.scoreSearches(key, some))
@@ -405,7 +405,7 @@ func (r *request) codesSearch(x schema.Expert, ordinals []rank.Ordinal) object {
 	})
 }
 
-// takeCodes keeps the codes in the answer to codesSearch.
+// takeCodes keeps the codes in the answer to codesSearch. It returns an ErrAnswer for a hit without codes.
 func (r *request) takeCodes(x schema.Expert, ordinals []rank.Ordinal, s searchAnswer) error {
 	for _, h := range s.hits {
 		codes, err := h.codes(x)
@@ -423,7 +423,8 @@ func (r *request) takeCodes(x schema.Expert, ordinals []rank.Ordinal, s searchAn
 	return nil
 }
 
-// fetchCodes fetches the codes of those passages that have none at hand. Passages that are gone get none.
+// fetchCodes fetches the codes of those passages that have none at hand. Passages that are gone get none. It fails if
+// the cluster does not answer.
 func (r *request) fetchCodes(ctx context.Context, x schema.Expert, ordinals []rank.Ordinal) error {
 	for some := range slices.Chunk(r.withoutCodes(x, ordinals), mostHits) {
 		answers, err := r.store.multiPartly(ctx, []object{r.codesSearch(x, some)})
@@ -483,7 +484,7 @@ func (r *request) takeVector(x schema.Expert, o rank.Ordinal, from schema.Source
 
 // readStored reads fields of documents by their ids, with one attempt: a question has no time for more. The result
 // has an entry for each id, in their order; Found is false if there is no document. It sees what was acknowledged
-// last.
+// last. It fails if the cluster does not answer.
 func (s *Store) readStored(ctx context.Context, ids []string, fields ...string) ([]schema.StoredDocument, error) {
 	path, body, err := s.getRequest(ids, fields...)
 	if err != nil {
@@ -500,9 +501,9 @@ func (s *Store) readStored(ctx context.Context, ids []string, fields ...string) 
 	return parseGot(answer, plain)
 }
 
-// readPassages returns the passages with these ids of a table, in the same order; a stand-in's id gives the passage as
-// the stand-in has it. Each passage has its own ID (passageIDOf). One that is not in the index, such as a deleted one,
-// has nothing else.
+// readPassages returns the passages with these ids of a table, in the same order; a stand-in's id gives the passage
+// as the stand-in has it. Each passage has its own ID (passageIDOf). One that is not in the index, such as a deleted
+// one, has nothing else. It fails if the cluster does not answer or a document is no passage.
 func (s *Store) readPassages(ctx context.Context, ids []string) ([]corpus.Passage, error) {
 	if len(ids) == 0 {
 		return []corpus.Passage{}, nil

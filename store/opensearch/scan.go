@@ -34,7 +34,8 @@ type Scan struct {
 }
 
 // Scan begins to read all passages of the index, in the order of their ids; stand-ins, the copies of passages that
-// are being replaced, are left out. The Scan uses ctx until its end. The caller has to Close it.
+// are being replaced, are left out. The Scan uses ctx until its end. The caller has to Close it. It fails if the
+// cluster does not answer.
 func (s *Store) Scan(ctx context.Context) (*Scan, error) {
 	return s.scan(ctx, object{"match_all": object{}})
 }
@@ -54,9 +55,9 @@ func (c *Corpus) ScanSelected(ctx context.Context, f storage.Filter) (*Scan, err
 	return c.Store().scan(ctx, object{"bool": object{"filter": clauses}})
 }
 
-// scan begins to read the passages that a query finds; the caller has to Close the Scan. It refreshes the index first,
-// so that the Scan has all that was acknowledged. A user who may only read cannot refresh: the Scan then lacks what was
-// acknowledged in the last second.
+// scan begins to read the passages that a query finds; the caller has to Close the Scan. It refreshes the index
+// first, so that the Scan has all that was acknowledged. A user who may only read cannot refresh: the Scan then lacks
+// what was acknowledged in the last second. It fails if the cluster does not answer.
 func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 	if err := s.refresh(ctx); err != nil && !cluster.IsStatus(err, http.StatusForbidden) {
 		return nil, err
@@ -107,7 +108,7 @@ func (s *Scan) Place() corpus.Place { return corpus.Place{File: "index " + s.sto
 func (s *Scan) Progress() (done, total int64) { return s.done, s.total }
 
 // Close ends the point in time, so that the cluster can forget the state that was read. It works also when the Scan's
-// context has ended.
+// context has ended. It fails if the cluster does not answer; the point in time then ends by itself.
 func (s *Scan) Close() error {
 	body, err := json.Marshal(object{"pit_id": []string{s.at}})
 	if err != nil {
@@ -123,7 +124,8 @@ func (s *Scan) Close() error {
 const pagePatience = 10 * time.Second
 
 // readPage reads the next page. The state that is read lies in copies on some nodes: if none of them answers within
-// pagePatience, it opens a new point in time, and the pages that are left are of that newer state.
+// pagePatience, it opens a new point in time, and the pages that are left are of that newer state. It fails if the
+// cluster does not answer or ctx ends.
 func (s *Scan) readPage() error {
 	err := s.readWithin(pagePatience)
 	if err == nil || s.ctx.Err() != nil {

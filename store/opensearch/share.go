@@ -88,7 +88,7 @@ func BuildShare(
 }
 
 // readShares returns the content of the register of the processes that fill the index, and its version; the zero
-// value and "" if there is none.
+// value and "" if there is none. It fails if the cluster does not answer or the register has something else.
 func (s *Store) readShares(ctx context.Context) (content shares, version string, err error) {
 	data, version, err := s.Register(fillingRegister).Read(ctx)
 	if err == nil && data != nil {
@@ -130,7 +130,7 @@ func (s *Store) joinShares(ctx context.Context, share store.Share) error {
 }
 
 // leaveShares notes that a share has been filled, and publishes the index after the last one. The caller holds the
-// lease of the index.
+// lease of the index. It fails if the cluster does not answer; the share then counts as not filled.
 func (s *Store) leaveShares(ctx context.Context, share store.Share) error {
 	content, version, err := s.readShares(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Store) leaveShares(ctx context.Context, share store.Share) error {
 
 // publishManifest makes the plan the manifest, with the text of a calibration, after a refresh. If the index was
 // filled by several processes, it first sets the number of copies and the refresh interval, and waits for the copies.
-// It changes nothing if there is no plan.
+// It changes nothing if there is no plan. It fails if the cluster does not answer; the index then stays unfinished.
 func (s *Store) publishManifest(ctx context.Context, calibration string) error {
 	if filling := s.about.Filling; filling != nil {
 		body, err := json.Marshal(object{"index": object{"number_of_replicas": filling.Replicas, "refresh_interval": nil}})

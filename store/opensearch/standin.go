@@ -54,8 +54,8 @@ func withoutStandIns(clauses ...any) object {
 
 // readWhole reads passages and stand-ins by their ids, in the version of their document that counts. An id whose
 // document in the index is of another version gets its counterpart's. If passages of a document are not there, all of
-// it are read again, up to three times, since it may change meanwhile. A passage that is not there in that version has
-// its id alone.
+// it are read again, up to three times, since it may change meanwhile. A passage that is not there in that version
+// has its id alone. It fails if the cluster does not answer.
 func (s *Store) readWhole(ctx context.Context, ids []string) ([]corpus.Passage, error) {
 	read, err := s.readPassages(ctx, ids)
 	if err == nil {
@@ -179,7 +179,8 @@ func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schem
 }
 
 // appendStandIn appends to all the change that writes the stand-in of passage p, with the vectors that the document
-// from has. It appends none if the stand-in's id would be too long.
+// from has. It appends none if the stand-in's id would be too long. It fails if the document lacks the vectors of an
+// expert.
 func (w *Writer) appendStandIn(
 	all []*attempt,
 	m *schema.Manifest,
@@ -208,7 +209,7 @@ func (w *Writer) appendStandIn(
 }
 
 // removeStandIns returns the changes that delete those stand-ins of the passages of all that the index has. It reads
-// from the index which these are.
+// from the index which these are. It fails if the cluster does not answer.
 func (w *Writer) removeStandIns(ctx context.Context, all []*attempt) (out []*attempt, err error) {
 	waited := &waitedTime{}
 	for some := range slices.Chunk(all, batchPassages) {

@@ -113,7 +113,7 @@ func (s *Store) Index() string { return s.index }
 // ErrOther is the error of an index that was made with other words or experts than are asked for.
 var ErrOther = errors.New("the existing index was made with other settings")
 
-// Shards returns how many shards an index has; 0 if there is no index.
+// Shards returns how many shards an index has; 0 if there is no index. It fails if the cluster does not answer.
 func Shards(ctx context.Context, client *cluster.Client, index string) (int, error) {
 	s, err := open(ctx, client, index, cluster.Opening)
 	if errors.Is(err, ErrNoIndex) {
@@ -260,7 +260,7 @@ func (s *Store) putMapping(ctx context.Context, about schema.Meta, fields object
 	return err
 }
 
-// refresh lets searches see what was acknowledged before.
+// refresh lets searches see what was acknowledged before. It fails if the cluster does not do so within bulkPatience.
 func (s *Store) refresh(ctx context.Context) error { return s.refreshFor(ctx, bulkPatience) }
 
 // refreshFor lets searches see what was acknowledged before, like refresh; it fails if the cluster does not do so

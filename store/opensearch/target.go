@@ -61,7 +61,8 @@ func (s *Store) checkSame(ctx context.Context, patience time.Duration) error {
 	return err
 }
 
-// pointAlias makes an alias lead to this index alone, whether or not it exists.
+// pointAlias makes an alias lead to this index alone, whether or not it exists. It fails if the cluster does not
+// answer or refuses it.
 func (s *Store) pointAlias(ctx context.Context, alias string) error {
 	path := "/_alias/" + url.PathEscape(alias)
 	answer, err := s.sendRepeatedFor(ctx, cluster.Opening, http.MethodGet, path, nil, cluster.CheckJSON)

@@ -300,7 +300,7 @@ func (c *Corpus) shardCounts(ctx context.Context, shard int, body []byte) (shard
 }
 
 // termStatisticsBody returns the body of a request for the statistics of terms by field: it describes a document with
-// these terms, which need not be there.
+// these terms, which need not be there. It fails only if the terms cannot be encoded.
 func termStatisticsBody(byField map[string][]string) ([]byte, error) {
 	document := object{}
 	var fields []string
@@ -339,7 +339,7 @@ func (t *termCounts) takeShard(statistics shardStatistics) {
 
 // shardStatistics returns the statistics of terms in the shard of a route, the id of a passage there; body is that of
 // termStatisticsBody. One request for several shards (_mtermvectors) cannot prefer copies, so a hanging node would
-// delay it.
+// delay it. It fails if the cluster does not answer.
 func (s *Store) shardStatistics(ctx context.Context, route string, body []byte) (shardStatistics, error) {
 	const only = "term_vectors.*.terms.*.doc_freq,term_vectors.*.field_statistics.doc_count"
 	path := s.path("/_termvectors?filter_path=" + only + "&routing=" + url.QueryEscape(route))
@@ -365,7 +365,7 @@ type shardRoutes struct {
 
 // shardRoute returns the id of a passage in the shard with a number, from 0, by which a request gets there; "" if the
 // shard has no passage. It asks the cluster once for each shard, and again for an empty one when passages have
-// changed.
+// changed. It fails if the cluster does not answer.
 func (c *Corpus) shardRoute(ctx context.Context, shard int) (string, error) {
 	r := &c.shards
 	state := c.presentCounts().state
@@ -393,7 +393,8 @@ func (c *Corpus) shardRoute(ctx context.Context, shard int) (string, error) {
 	return id, nil
 }
 
-// anyPassageIn returns the id of some passage in the shard with a number; "" if it has none.
+// anyPassageIn returns the id of some passage in the shard with a number; "" if it has none. It fails if the cluster
+// does not answer.
 func (s *Store) anyPassageIn(ctx context.Context, shard int) (string, error) {
 	name, err := json.Marshal(s.index)
 	if err != nil {

@@ -68,7 +68,7 @@ func (all lexicons) near(word string, most int) (out []spelling.Candidate) {
 // Look returns, for each word in lower case, whether passages have it, and for an unknown one the words within
 // spelling.MostEdits, the most frequent first, and equally frequent ones in alphabetical order. The cluster is asked,
 // in one request, only about unknown words that may be there all the same, since passages changed after the words
-// were read, or not all words were kept.
+// were read, or not all words were kept. It fails if the cluster does not answer.
 func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelling, error) {
 	out := make([]storage.Spelling, len(words))
 	analysis := v.store.Manifest().Words.Params().Analysis

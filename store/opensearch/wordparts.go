@@ -160,7 +160,7 @@ func (w words) searchInParts(ctx context.Context, parts [][]any, k int) ([]rank.
 
 // addScores adds to totals, by passage ids, the score of each passage by each part. answers are those to the parts, n
 // hits at most each. Scores that they do not have are asked for, if the part may have more than n hits. Shards that
-// do not answer add nothing.
+// do not answer add nothing. It fails if the cluster does not answer.
 func (w words) addScores(
 	ctx context.Context, parts [][]any, answers []searchAnswer, totals map[string]float64, n int,
 ) error {

@@ -310,7 +310,7 @@ func (w *Writer) asSilentError(ctx context.Context, err error) error {
 
 // encode encodes those passages to be put that have no body yet, and sets their body, the document for the cluster.
 // It waits for one of the writer's turns, of which there are `encoding`, and adds the time that the cluster took to
-// waited.
+// waited. It fails if an encoder does, the cluster does not answer, or ctx ends.
 func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waitedTime) error {
 	var passages []corpus.Passage
 	var batch []*attempt

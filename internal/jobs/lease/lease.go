@@ -145,7 +145,8 @@ func (l Lease) takeLease(ctx context.Context, doing string, patience time.Durati
 	}
 }
 
-// readHolder returns the holder of the lease, and the register's version; a zero holder if none was ever stored.
+// readHolder returns the holder of the lease, and the register's version; a zero holder if none was ever stored. It
+// fails if the register cannot be read or has something else.
 func (l Lease) readHolder(ctx context.Context) (by holder, version string, err error) {
 	data, version, err := l.Register.Read(ctx)
 	if err == nil && version != "" {
@@ -155,7 +156,7 @@ func (l Lease) readHolder(ctx context.Context) (by holder, version string, err e
 }
 
 // writeHolder stores who holds the lease if the register still has this version. It returns the new version, and
-// whether it was stored.
+// whether it was stored. The error is that of the register.
 func (l Lease) writeHolder(ctx context.Context, by holder, version string) (now string, done bool, err error) {
 	data, err := json.Marshal(by)
 	if err != nil {

@@ -54,7 +54,8 @@ func Apart(m *testing.M) int {
 	}
 }
 
-// raiseLoopback brings the interface lo up, which a new namespace has, but down.
+// raiseLoopback brings the interface lo up, which a new namespace has, but down. It fails if this process may not do
+// so.
 func raiseLoopback() error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -84,7 +84,7 @@ func Launch(ctx context.Context, folder string, nodes int) (_ *Cluster, err erro
 
 // startGuard starts a process that waits until the returned closer is closed or this process ends, then kills the
 // nodes whose process ids are in files *.pid in folder, and removes folder. It works when this process is killed and
-// when a node is stopped, on every system.
+// when a node is stopped, on every system. It fails if there is no shell.
 func startGuard(folder string) (io.Closer, error) {
 	cmd := exec.Command(
 		"sh", "-c",
@@ -142,7 +142,7 @@ func (c *Cluster) Address(index string) string {
 func (c *Cluster) Snapshots() string { return filepath.Join(c.folder, "snapshots") }
 
 // startNode starts the process of node i, with a file of its process id for the guard and its output appended to its
-// log. It does not wait until the node answers.
+// log. It does not wait until the node answers. It fails if Java cannot be started or the folder cannot be written.
 func (c *Cluster) startNode(i int) error {
 	n := c.nodes[i]
 	name := "node-" + strconv.Itoa(i)
@@ -187,23 +187,26 @@ func (c *Cluster) logPath(i int) string {
 	return filepath.Join(c.folder, "node-"+strconv.Itoa(i)+".log")
 }
 
-// Kill kills node i (SIGKILL) and waits until its process is gone.
+// Kill kills node i (SIGKILL) and waits until its process is gone. It returns the error of the signal.
 func (c *Cluster) Kill(i int) error {
 	err := c.nodes[i].process.Process.Kill()
 	<-c.nodes[i].gone
 	return err
 }
 
-// Stop stops node i (SIGSTOP): its connections stay open, and nothing answers. Continue or Mend ends that.
+// Stop stops node i (SIGSTOP): its connections stay open, and nothing answers. Continue or Mend ends that. It returns
+// the error of the signal.
 func (c *Cluster) Stop(i int) error { return c.nodes[i].process.Process.Signal(syscall.SIGSTOP) }
 
-// Continue lets the stopped node i go on (SIGCONT).
+// Continue lets the stopped node i go on (SIGCONT). It returns the error of the signal.
 func (c *Cluster) Continue(i int) error { return c.nodes[i].process.Process.Signal(syscall.SIGCONT) }
 
-// Restart starts node i, which was killed, with its data. It does not wait until the node answers.
+// Restart starts node i, which was killed, with its data. It does not wait until the node answers. It fails as
+// starting the process does.
 func (c *Cluster) Restart(i int) error { return c.startNode(i) }
 
-// Mend starts every killed node and lets every stopped one go on, and waits until the cluster is ready.
+// Mend starts every killed node and lets every stopped one go on, and waits until the cluster is ready. It fails as
+// Ready does, or if a node cannot be started.
 func (c *Cluster) Mend(ctx context.Context) error {
 	for i, n := range c.nodes {
 		select {
@@ -253,7 +256,8 @@ func (c *Cluster) Ready(ctx context.Context) error {
 	return nil
 }
 
-// getStatus sends a GET request to the address and returns the status code of the answer.
+// getStatus sends a GET request to the address and returns the status code of the answer. It fails if the node does
+// not answer.
 func (c *Cluster) getStatus(ctx context.Context, address string) (status int, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -26,14 +26,14 @@ var pinned embed.FS
 type installation string
 
 // Install fetches OpenSearch and a Java runtime into the cache folder with Maven and pip. It does nothing if they are
-// there.
+// there. It fails if one of these programs is missing or does.
 func Install(ctx context.Context) error {
 	_, err := install(ctx)
 	return err
 }
 
 // installationFolder returns the folder of the cache for the pinned versions, and whether a complete installation is
-// there.
+// there. It fails if there is no folder for a cache.
 func installationFolder() (folder string, there bool, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {

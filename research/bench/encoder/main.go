@@ -69,7 +69,8 @@ func main() {
 	}
 }
 
-// read sets m.texts to the texts of questions in files, each once, m.limit at most.
+// read sets m.texts to the texts of questions in files, each once, m.limit at most. It fails if a file cannot be
+// read.
 func (m *measurement) read(questions []string) (err error) {
 	m.texts, err = words.ReadQuestions(questions)
 	if err != nil {
@@ -85,7 +86,8 @@ func (m *measurement) read(questions []string) (err error) {
 	return nil
 }
 
-// load loads a bundle by its folder if name has a path separator, else by its name in the cache.
+// load loads a bundle by its folder if name has a path separator, else by its name in the cache. It fails if there is
+// none or it is damaged.
 func load(cache provision.Cache, name string) (*models.Bundle, error) {
 	if strings.ContainsRune(name, os.PathSeparator) {
 		return models.Load(name)
@@ -124,7 +126,7 @@ func (m *measurement) measureAll(bundles []string) (results []result, err error)
 }
 
 // measureBundle measures one model against its peer. The encoder's cache is off and every question is another one, so
-// that each is computed.
+// that each is computed. It fails if either does not run.
 func (m *measurement) measureBundle(
 	ctx context.Context, library *encoder.Runtime, b *models.Bundle,
 ) (r result, err error) {

@@ -57,7 +57,7 @@ type result struct {
 }
 
 // compareSides returns the figures of encoder e and of the peer, which take turns for m.rounds rounds, after one that
-// does not count.
+// does not count. It fails if either does.
 func (m *measurement) compareSides(
 	ctx context.Context,
 	e *encoder.Encoder,
@@ -183,7 +183,7 @@ func (m *measurement) timeTogether(ctx context.Context, e *encoder.Encoder) (flo
 	}
 }
 
-// oneByOne returns the seconds of each text encoded when nobody else asks, in order.
+// oneByOne returns the seconds of each text encoded when nobody else asks, in order. It stops at the first error.
 func oneByOne(ctx context.Context, e *encoder.Encoder, texts []string) ([]float64, error) {
 	out := make([]float64, len(texts))
 	for i, text := range texts {

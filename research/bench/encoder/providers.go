@@ -24,7 +24,7 @@ type rate struct {
 
 // measureProviders measures bundles on each of the providers, on one machine and with one library, and prints a
 // table. A bundle that does not run on a provider has the reason in its rate. It uses the library for GPUs if that is
-// installed.
+// installed. It fails if a bundle or the library cannot be loaded.
 func (m *measurement) measureProviders(ctx context.Context, bundles, providers []string) (all []rate, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {

@@ -19,7 +19,7 @@ var (
 )
 
 // startPeer downloads Lucene if it is not there, compiles the peer, and starts it in a folder with the files of
-// passages and questions.
+// passages and questions. It fails without a JDK, and as fetch does.
 func startPeer(cache, folder string, k int) (*peer.Process, error) {
 	jars, err := fetch(cache)
 	if err != nil {
@@ -41,7 +41,7 @@ func startPeer(cache, folder string, k int) (*peer.Process, error) {
 }
 
 // fetch returns the folder with Lucene's jars below cache, which it downloads with Maven if they are not there. ""
-// stands for the user's cache folder.
+// stands for the user's cache folder. It fails if Maven is missing or reaches no repository.
 func fetch(cache string) (string, error) {
 	if cache == "" {
 		base, err := os.UserCacheDir()

@@ -61,7 +61,8 @@ func Read[T any](p *Process) (answer T, err error) {
 // End closes the peer's input, at which it ends, and waits for it. It returns an error if the peer failed.
 func (p *Process) End() error { return errors.Join(p.Requests.Close(), p.command.Wait()) }
 
-// WriteJSON writes the figures of a benchmark to a file as JSON; it does nothing if path is "".
+// WriteJSON writes the figures of a benchmark to a file as JSON; it does nothing if path is "". It fails if figures
+// cannot be encoded or the file not be written.
 func WriteJSON(path string, figures any) error {
 	if path == "" {
 		return nil

@@ -104,7 +104,7 @@ func (o *Workload) Measure(
 	return costs, nil
 }
 
-// Print writes a table of costs, one line for each number of experts.
+// Print writes a table of costs, one line for each number of experts. It returns the error of out.
 func Print(out io.Writer, costs []Cost) error {
 	_, err := fmt.Fprintf(
 		out, "%7s | %10s %12s %6s | %12s %10s %6s | %10s %12s %6s\n", "experts", "search ms", "encoders ms", "ratio",
@@ -124,7 +124,8 @@ func Print(out io.Writer, costs []Cost) error {
 }
 
 // measure returns the cost of searches by these experts and of their encoder passes, which take turns, o.Rounds each.
-// With Familiar, a search chooses this number of specialists itself, and as many encoders run.
+// With Familiar, a search chooses this number of specialists itself, and as many encoders run. It fails if a search
+// or an encoder does.
 func (o *Workload) measure(
 	ctx context.Context,
 	l *assembly.Assembly,

@@ -54,6 +54,7 @@ func main() {
 
 // run writes a table to out with, for each threshold, the share of sentences that count as supported by the passage
 // that says them and by another one about the same. pattern names the files of passages, asked the file of questions.
+// It fails if a file cannot be read.
 func run(out io.Writer, pattern, asked string) error {
 	files, err := filepath.Glob(pattern)
 	if err != nil {
@@ -150,7 +151,7 @@ func rivalOf(q question, answers []string, corpus []passage, holding map[string]
 }
 
 // readLines appends the values of a file of JSON lines to out and returns it. A file whose name ends in .gz is
-// decompressed.
+// decompressed. It fails if the file is missing or has a malformed line.
 func readLines[T any](path string, out []T) ([]T, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -89,7 +89,7 @@ func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, 
 }
 
 // markPassing returns a filter with those of the rows vectors that meet a search's condition: their number in its
-// Column is at least Low and below High.
+// Column is at least Low and below High. It fails if the index is damaged.
 func markPassing(values *fields.Index, ask FilteredSearch, rows int) (*ann.Filter, error) {
 	marked := make([]uint64, (rows+63)/64)
 	within := conditions.Interval{

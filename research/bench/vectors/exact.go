@@ -19,7 +19,7 @@ type Exact struct {
 
 // measureExact measures exact search and reading memory, in turns; of each the best pass counts, since anything else
 // on the machine only slows. It asks up to 64 of the queries. Without queries or vectors it returns zeros. x must
-// keep its vectors one after the other, as flat does.
+// keep its vectors one after the other, as flat does. It fails if a search does or ctx ends.
 func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes int) (Exact, error) {
 	var e Exact
 	queries = queries[:min(len(queries), 64)]
@@ -30,7 +30,7 @@ func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes 
 	// The vectors lie one after the other, so the first leads to all.
 	memory := unsafe.Slice((*uint64)(unsafe.Pointer(&x.Vector(0)[0])), size/8)
 	sum := uint64(0)
-	best := func(best *float64, n float64, start time.Time) { *best = max(*best, n/time.Since(start).Seconds()) }
+	best := func(rate *float64, n float64, start time.Time) { *rate = max(*rate, n/time.Since(start).Seconds()) }
 	for range passes {
 		for _, q := range queries {
 			start := time.Now()

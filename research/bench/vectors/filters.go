@@ -49,9 +49,9 @@ const filterTurns = 4
 // and some searches of a point are slow.
 const maxFilterQueries = 100
 
-// RunFilters measures filtered searches of an index for K hits with the first of
-// o.Ef, and before them searches without a filter. The three ways take turns query
-// by query, so that other load on the machine affects all of them equally.
+// RunFilters measures filtered searches of an index for K hits with the first of o.Ef, and before them searches
+// without a filter. The three ways take turns query by query, so that other load on the machine affects all of them
+// equally. It stops at the first search that fails, and if ctx ends.
 func RunFilters(ctx context.Context, o Trial, selectivities []float64) (out []FilterPoint, err error) {
 	x, queries, end, err := o.begin(ctx, &Figures{})
 	if err != nil {
@@ -97,7 +97,7 @@ type tagging struct {
 }
 
 // newTagging returns the order of rows for each query, for tags of a kind (FilterPoint.Tags): random, near, far or
-// cluster.
+// cluster. It fails if ctx ends.
 func newTagging(ctx context.Context, x ann.Index, queries [][]float32, tags string, rng *rand.Rand) (tagging, error) {
 	n := x.Len()
 	if tags == "random" {
@@ -125,7 +125,8 @@ func newTagging(ctx context.Context, x ann.Index, queries [][]float32, tags stri
 	return t, nil
 }
 
-// byNearness returns the rows in the order of their nearness to a query, the nearest first.
+// byNearness returns the rows in the order of their nearness to a query, the nearest first. It fails only if ctx has
+// ended.
 func byNearness(ctx context.Context, x ann.Index, query []float32) ([]uint32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func (t tagging) filter(query, rows, count int) *ann.Filter {
 }
 
 // filterPoint measures one point: filters that allow this number of the rows, searched in three ways, of which the
-// fastest of filterTurns times counts.
+// fastest of filterTurns times counts. It fails if a search does or ctx ends.
 func filterPoint(
 	ctx context.Context,
 	x ann.Index,

@@ -15,13 +15,11 @@ import (
 	"github.com/x448/float16"
 )
 
-// Generate writes n unit vectors of dim elements as half-precision numbers, to
-// a path that ends in .f16: clusters of different size and spread in a space of
-// few dimensions, with a little noise in all. It stands in for the vectors of a corpus larger than
-// those at hand. The space and the clusters follow from the seed alone, the
-// vectors from the seed and first, the number of the first: a second call
-// with the same seed and another first gives new vectors from the same
-// clusters, for instance queries.
+// Generate writes n unit vectors of dim elements as half-precision numbers, to a path that ends in .f16: clusters of
+// different size and spread in a space of few dimensions, with a little noise in all. It stands in for the vectors of
+// a corpus larger than those at hand. The space and the clusters follow from the seed alone, the vectors from the
+// seed and first, the number of the first: a second call with the same seed and another first gives new vectors from
+// the same clusters, for instance queries. It fails for another name, and if the file cannot be written.
 func Generate(path string, n, dim int, seed uint64, first int) (err error) {
 	const latent, clusters, chunk = 32, 2000, 4096
 	if !strings.HasSuffix(path, ".f16") {

@@ -87,7 +87,8 @@ func (o *Trial) complete() {
 }
 
 // begin fills in what is left out of o, opens the index, which it builds unless it is there, and reads the queries.
-// It sets in r what building took. end closes the index, and removes a temporary folder.
+// It sets in r what building took. end closes the index, and removes a temporary folder. It fails if a file cannot be
+// read or the index not be built.
 func (o *Trial) begin(ctx context.Context, r *Figures) (x ann.Index, asked [][]float32, end func() error, err error) {
 	o.complete()
 	queries, err := readVectors(o.Queries, o.Dim)
@@ -145,7 +146,8 @@ func Run(ctx context.Context, o Trial) (r Figures, err error) {
 }
 
 // openIndex opens the index in o.Folder, and converts the vectors and builds it if these files are not there. It sets
-// in r what building took and the bytes on disk.
+// in r what building took and the bytes on disk. It fails if o is invalid, a file cannot be read or written, or ctx
+// ends.
 func openIndex(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -236,7 +238,7 @@ func exactNearest(ctx context.Context, path string, x ann.Index, queries [][]flo
 }
 
 // measurePoint measures the searches with one efSearch: the recall against truth and the vectors compared in a first
-// pass, and the speed of the median of passes further ones, at least one.
+// pass, and the speed of the median of passes further ones, at least one. It fails if a search does or ctx ends.
 func measurePoint(
 	ctx context.Context,
 	x ann.Index,

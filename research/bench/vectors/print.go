@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Print writes the figures as a table.
+// Print writes the figures as a table. It returns the error of to.
 func (r *Figures) Print(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	printf := func(format string, values ...any) { _, _ = fmt.Fprintf(out, format, values...) }
@@ -28,7 +28,8 @@ func (r *Figures) Print(to io.Writer) error {
 	return out.Flush()
 }
 
-// PrintFilters writes the costs of filters as a table, those of the graph next to those of exact search.
+// PrintFilters writes the costs of filters as a table, those of the graph next to those of exact search. It returns
+// the error of to.
 func PrintFilters(to io.Writer, points []FilterPoint) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(

@@ -82,7 +82,8 @@ func (r *Rows) All() iter.Seq2[[]float32, error] {
 	}
 }
 
-// readVectors returns all numbers of a file of rows (openRows), row after row.
+// readVectors returns all numbers of a file of rows (openRows), row after row. It fails if the file cannot be opened
+// or read.
 func readVectors(path string, dim int) ([]float32, error) {
 	rows, err := openRows(path, dim)
 	if err != nil {

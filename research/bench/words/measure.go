@@ -81,7 +81,7 @@ func Measure(ctx context.Context, passages []corpus.Passage, questions []string,
 }
 
 // Build indexes passages into a file, which is unlinked as soon as it is open, and returns the index with the figures
-// of building. The caller closes the index.
+// of building. The caller closes the index. It fails if o.Folder cannot be written or ctx ends.
 func Build(ctx context.Context, passages []corpus.Passage, o Trial) (x *bm25.Index, r Figures, err error) {
 	folder, err := os.MkdirTemp(o.Folder, "conclave-bench-*")
 	if err != nil {
@@ -141,7 +141,7 @@ func Ask(
 	return hits, seconds, nil
 }
 
-// Print writes a report for people.
+// Print writes a report for people. It returns the error of out.
 func (r Figures) Print(out io.Writer) error {
 	_, err := fmt.Fprintf(out, `%d passages, %d terms, %d distinct
 indexed in %.2f s: %.0f passages/s, %.0f bytes a passage

@@ -8,7 +8,8 @@ import (
 	"example.org/conclave/internal/questions"
 )
 
-// ReadPassages returns all passages of the inputs, in their order. It stops at the first passage that cannot be read.
+// ReadPassages returns all passages of the inputs, in their order. If one cannot be read, it returns that error and
+// no passages.
 func ReadPassages(inputs []corpus.Input) (passages []corpus.Passage, err error) {
 	series, err := corpus.OpenSeries(inputs)
 	if err != nil {
@@ -27,7 +28,8 @@ func ReadPassages(inputs []corpus.Input) (passages []corpus.Passage, err error) 
 	}
 }
 
-// ReadQuestions returns the texts of the questions in files, in their order.
+// ReadQuestions returns the texts of the questions in files, in their order. It stops at the first file that cannot
+// be read.
 func ReadQuestions(paths []string) (texts []string, err error) {
 	for _, path := range paths {
 		set, err := questions.Read(questions.QuestionFile{Path: path})

@@ -48,7 +48,7 @@ func AddExpert(
 }
 
 // catchUp encodes the passages of the newest generation that are not in the file yet, and returns how many vectors it
-// added. report gets the numbers of passages done and in all.
+// added. report gets the numbers of passages done and in all. It fails as Encode does.
 func (a *Ahead) catchUp(ctx context.Context, live *folder.Live, report func(store.Progress)) (int, error) {
 	g := live.Collection().Acquire()
 	defer g.Release()

@@ -49,8 +49,9 @@ type place struct {
 
 const aheadMagic = 0x32485441 // "ATH2"
 
-// OpenAhead opens the file of an encoder's vectors at path, or creates it. It empties a file that is of another encoder
-// or damaged at its beginning, and truncates a file at its first damaged record. The caller closes it.
+// OpenAhead opens the file of an encoder's vectors at path, or creates it. It empties a file that is of another
+// encoder or damaged at its beginning, and truncates a file at its first damaged record. The caller closes it. It
+// fails if the file cannot be opened, read or written.
 func OpenAhead(path string, encoder store.PassageEncoder) (*Ahead, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -135,7 +136,8 @@ func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 	return vectors, a.keep(versions, vectors, missing)
 }
 
-// Windows implements store.WindowReader with the encoder's own windows; nil if it has none.
+// Windows returns the encoder's own windows of a passage (store.WindowReader), and whether it leaves text of the
+// passage unread; nil and false if it has none.
 func (a *Ahead) Windows(p corpus.Passage) ([]rank.Span, bool) {
 	if r, ok := a.PassageEncoder.(store.WindowReader); ok {
 		return r.Windows(p)

@@ -23,7 +23,8 @@ func (a *Ahead) head() []byte {
 const recordHead, recordTail = len(version{}) + 4, 4
 
 // load sets a.known to the places of the vectors in the file, and truncates the file at the first record that is cut
-// off or damaged. If the file does not begin with the head of this encoder, load empties it and writes the head.
+// off or damaged. If the file does not begin with the head of this encoder, load empties it and writes the head. It
+// fails if the file cannot be read or written.
 func (a *Ahead) load() error {
 	in := bufio.NewReaderSize(a.file, 1<<20)
 	want := a.head()
@@ -105,8 +106,8 @@ func (a *Ahead) vector(v version) ([]float32, error) {
 	return out, nil
 }
 
-// keep appends the vectors with the given indexes to the file, under the versions with the same indexes. After Close it
-// does nothing.
+// keep appends the vectors with the given indexes to the file, under the versions with the same indexes. After Close
+// it does nothing. It fails if the file cannot be written; then none of them counts.
 func (a *Ahead) keep(versions []version, vectors [][]float32, places []int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -129,7 +129,7 @@ func (b *backend) CalibrationAt() string { return filepath.Join(b.dir, calibrati
 // MayCalibrate returns nil: Calibrate is never refused.
 func (b *backend) MayCalibrate(context.Context) error { return nil }
 
-// Calibrate replaces the calibration's file by text.
+// Calibrate replaces the calibration's file by text. It fails if the file cannot be written.
 func (b *backend) Calibrate(_ context.Context, text []byte) error {
 	return calibration.PutRecord(b.dir, text)
 }
@@ -137,7 +137,7 @@ func (b *backend) Calibrate(_ context.Context, text []byte) error {
 // Settings returns the text of the collection's settings file; nil if there is none.
 func (b *backend) Settings() ([]byte, error) { return location{b.dir}.Settings(context.Background()) }
 
-// Configure replaces the settings' file by text.
+// Configure replaces the settings' file by text. It fails if the file cannot be written.
 func (b *backend) Configure(_ context.Context, text []byte) error {
 	return collections.WriteText(disk.OS{}, b.dir, text)
 }
@@ -163,7 +163,8 @@ func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f storage.Fi
 	return g.ExportPassages(ctx, to, selected)
 }
 
-// ExportVectors writes the vectors of the passages that ExportPassages writes (folder.Generation.ExportVectors).
+// ExportVectors writes the vectors of the passages that ExportPassages writes (folder.Generation.ExportVectors). It
+// fails as that does, and with a *conditions.MisfitError if the filter does not fit the fields.
 func (b *backend) ExportVectors(ctx context.Context, folder string, f storage.Filter) error {
 	g := b.opened().Acquire()
 	defer g.Release()
@@ -198,7 +199,7 @@ func (b *backend) Everything(context.Context) (*store.Everything, error) {
 	}, nil
 }
 
-// Close closes the collection; if it is written to, also its writer.
+// Close closes the collection; if it is written to, also its writer. It returns the error of closing.
 func (b *backend) Close() error {
 	if b.live != nil {
 		return b.live.Close()
@@ -206,7 +207,8 @@ func (b *backend) Close() error {
 	return b.collection.Close()
 }
 
-// Describe returns, in words for people, which generation, passages, copies and experts the collection has.
+// Describe returns, in words for people, which generation, passages, copies and experts the collection has. It fails
+// if the fingerprints cannot be read or ctx ends.
 func (b *backend) Describe(ctx context.Context) (d store.Description, err error) {
 	g := b.opened().Acquire()
 	defer g.Release()

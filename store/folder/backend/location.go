@@ -102,7 +102,7 @@ func (l location) CheckParts() error { return nil }
 // Folder returns the folder of the collection.
 func (l location) Folder() string { return l.dir }
 
-// Shards returns 0: a folder has no shards.
+// Shards returns 0: a folder has no shards. The error is always nil.
 func (l location) Shards(context.Context) (int, error) { return 0, nil }
 
 // Open opens the collection for reading. It fails if there is none or it has another format. Unless o.Floors is nil, it

@@ -143,7 +143,8 @@ func (x servedExperts) Add(
 	return ahead.AddExpert(ctx, x.live, e, scratch, o, report)
 }
 
-// Remove removes an expert's vectors; searches under way still have them.
+// Remove removes an expert's vectors; searches under way still have them. It fails if there is none of that name, or
+// another expert searches its vectors.
 func (x servedExperts) Remove(ctx context.Context, name string) error {
 	return x.live.RemoveExpert(ctx, name)
 }
@@ -160,7 +161,8 @@ func (s snapshots) Check(path string) error { return folder.CheckSnapshot(path) 
 func (s snapshots) NewID() string { return folder.NewID() }
 
 // Make makes all acknowledged changes visible, copies the collection into the new folder path, and returns what the
-// copy has. id becomes the copy's identity.
+// copy has. id becomes the copy's identity. It fails if path is not a new or empty folder on the same file system, or
+// ctx ends.
 func (s snapshots) Make(ctx context.Context, path, id string) (store.Snapshot, error) {
 	made, err := s.live.Snapshot(ctx, path, id)
 	return store.Snapshot{ID: id, Generation: made.Generation, Passages: made.Passages, Bytes: made.Bytes}, err

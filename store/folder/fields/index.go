@@ -42,7 +42,8 @@ func newIndex(path string, data []byte) (*Index, error) {
 	return x, nil
 }
 
-// decode reads the header into x.header and returns the offset at which the checked body ends.
+// decode reads the header into x.header and returns the offset at which the checked body ends. It fails if the header
+// is damaged.
 func (x *Index) decode(data []byte) (end uint64, err error) {
 	x.header, err = decodeHeader(data)
 	return x.sumsAt(), err
@@ -100,7 +101,8 @@ func (x *Index) column(i int) (c column, err error) {
 	return c, nil
 }
 
-// find returns the column of a field's values of one kind; ok is false if no passage has such a value.
+// find returns the column of a field's values of one kind; ok is false if no passage has such a value. It fails if
+// the file is damaged.
 func (x *Index) find(field string, kind conditions.Kind) (c column, ok bool, err error) {
 	at := sort.Search(int(x.columns), func(i int) bool {
 		c, failed := x.column(i)
@@ -115,7 +117,7 @@ func (x *Index) find(field string, kind conditions.Kind) (c column, ok bool, err
 }
 
 // key returns value number i as a number (conditions.Datum.Key). Of words it is the offset of the text, and for i
-// beyond the last the end of all texts.
+// beyond the last the end of all texts. It fails if the file is damaged there.
 func (c *column) key(i uint32) (uint64, error) {
 	if i >= c.distinct {
 		return c.texts, nil
@@ -127,7 +129,7 @@ func (c *column) key(i uint32) (uint64, error) {
 	return binary.LittleEndian.Uint64(b), nil
 }
 
-// word returns the text of value number i of a column of words.
+// word returns the text of value number i of a column of words. It fails if the file is damaged there.
 func (c *column) word(i uint32) ([]byte, error) {
 	from, err := c.key(i)
 	if err != nil {
@@ -144,7 +146,7 @@ func (c *column) word(i uint32) ([]byte, error) {
 }
 
 // start returns the place among the ordinals at which the passages of value number i begin; for the number of values,
-// the place at which all end.
+// the place at which all end. It fails if the file is damaged there.
 func (c *column) start(i uint32) (uint32, error) {
 	b, err := c.index.bytes(c.startsAt()+4*uint64(i), 4)
 	if err != nil {
@@ -157,7 +159,8 @@ func (c *column) start(i uint32) (uint32, error) {
 	return at, nil
 }
 
-// ordinals returns the passages of the values numbered from up to, but not including, to: a little-endian uint32 each.
+// ordinals returns the passages of the values numbered from up to, but not including, to: a little-endian uint32
+// each. It fails if the file is damaged there.
 func (c *column) ordinals(from, to uint32) ([]byte, error) {
 	first, err := c.start(from)
 	if err != nil {

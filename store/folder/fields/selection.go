@@ -57,7 +57,7 @@ func (x *Index) Kinds(field string) (kinds []conditions.Kind, err error) {
 }
 
 // within returns the numbers of the first value in an interval and of the first one after it; they are equal, or from
-// is greater, if there is none.
+// is greater, if there is none. It fails if the file is damaged.
 func (c *column) within(in conditions.Interval) (from, to uint32, err error) {
 	search := func(reached func(i uint32) (bool, error)) uint32 {
 		return uint32(sort.Search(int(c.distinct), func(i int) bool {

@@ -141,7 +141,7 @@ func (b *Builder) Write(d disk.Disk, path string) (err error) {
 	return nil
 }
 
-// Index returns the index as one in memory, without a file.
+// Index returns the index as one in memory, without a file. It fails only if the builder's bytes are not an index.
 func (b *Builder) Index() (*Index, error) {
 	return newIndex("in memory", b.encode())
 }

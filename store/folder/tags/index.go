@@ -39,7 +39,8 @@ func newIndex(path string, data []byte) (*Index, error) {
 	return x, nil
 }
 
-// decode reads the header into x.header and returns the offset at which the checked body ends.
+// decode reads the header into x.header and returns the offset at which the checked body ends. It fails if the header
+// is damaged.
 func (x *Index) decode(data []byte) (end uint64, err error) {
 	x.header, err = decodeHeader(data)
 	return x.sumsAt(), err
@@ -78,7 +79,7 @@ func (x *Index) text(r record) ([]byte, error) {
 	return x.Bytes(x.textsAt()+r.text, x.textsAt()+r.textEnd)
 }
 
-// find returns the record of a tag; ok is false if no passage has it.
+// find returns the record of a tag; ok is false if no passage has it. It fails if the file is damaged.
 func (x *Index) find(tag string) (r record, ok bool, err error) {
 	low := uint32(0)
 	high := x.tags

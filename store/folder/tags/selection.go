@@ -55,7 +55,8 @@ func (x *Index) Select(all, any []string) (words []uint64, count int, err error)
 	return words, count, nil
 }
 
-// markTag sets the bits of the passages that have a tag. It changes nothing if no passage has it.
+// markTag sets the bits of the passages that have a tag. It changes nothing if no passage has it. It fails if the
+// file is damaged.
 func (x *Index) markTag(tag string, words []uint64) error {
 	r, ok, err := x.find(tag)
 	if err != nil || !ok {

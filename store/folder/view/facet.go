@@ -9,12 +9,13 @@ import (
 )
 
 // Facet implements storage.FacetCounter: it counts the values of a field over all passages, and returns the size most
-// frequent ones.
+// frequent ones. It fails if a file is damaged.
 func (v pinnedView) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(v.generation, nil, field, size)
 }
 
-// Facet counts the values of a field over the selected passages, and returns the size most frequent ones.
+// Facet counts the values of a field over the selected passages, and returns the size most frequent ones. It fails if
+// a file is damaged.
 func (a among) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(a.generation, a.selection, field, size)
 }

@@ -82,7 +82,7 @@ func (v pinnedView) Among(
 	return among{v.generation, s}, func(context.Context) (int, error) { return s.Len(), nil }, nil
 }
 
-// Prefetch does nothing: the indexes are in memory.
+// Prefetch does nothing: the indexes are in memory. Its results are always nil.
 func (v pinnedView) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) {
 	return nil, nil
 }
@@ -108,7 +108,8 @@ type passages struct{ *folder.Generation }
 // AtHand marks the passages as ones that Read gets without asking another machine.
 func (p passages) AtHand() {}
 
-// Read implements storage.Passages. It ignores the context, since it takes some milliseconds at most.
+// Read implements storage.Passages. It ignores the context, since it takes some milliseconds at most. It fails if a
+// passage is deleted or does not exist.
 func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
 	out := make([]corpus.Passage, len(ordinals))
 	for i, o := range ordinals {
@@ -171,7 +172,8 @@ func (p passages) Lookup(_ context.Context, ids []string) ([]storage.Found, erro
 	return found, nil
 }
 
-// Ordinal returns the ordinal of the passage with this id; false if there is none or it is deleted.
+// Ordinal returns the ordinal of the passage with this id; false if there is none or it is deleted. It fails if a
+// file is damaged.
 func (p passages) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error) {
 	return p.Generation.Ordinal(id)
 }
@@ -194,7 +196,7 @@ func (a among) Vectors(expert string) (storage.VectorIndex, bool) {
 	return shown(index.Among(a.selection)), true
 }
 
-// Prefetch does nothing: the indexes are in memory.
+// Prefetch does nothing: the indexes are in memory. Its results are always nil.
 func (a among) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
 // Phrases returns the index of phrases, narrowed to the selection; nil if the collection has none.
@@ -248,7 +250,7 @@ func (w words) Scores(_ context.Context, question string, passages []rank.Ordina
 	return w.WordIndex.Scores(question, passages, out)
 }
 
-// UpperBound returns a score that no passage exceeds for this question.
+// UpperBound returns a score that no passage exceeds for this question. It fails if the index is damaged.
 func (w words) UpperBound(_ context.Context, question string) (float64, error) {
 	return w.WordIndex.UpperBound(question)
 }

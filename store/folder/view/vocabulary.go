@@ -32,7 +32,7 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spellin
 }
 
 // look returns whether a word is known, which a stop word always is, and if not, the words of the collection within
-// spelling.MostEdits of a word that is one letter longer.
+// spelling.MostEdits of a word that is one letter longer. It fails if the files of words are damaged.
 func (v vocabulary) look(word string) (s storage.Spelling, err error) {
 	passages, term, err := v.generation.Frequency(word)
 	s.Known = passages > 0 || !term

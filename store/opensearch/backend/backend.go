@@ -47,7 +47,8 @@ func (c contents) VerifyVectors(context.Context) error { return nil }
 // last.
 func (c contents) Reads() store.Reads { return c.reads }
 
-// Count counts the passages and returns their number. The generation is 0: an index has none.
+// Count counts the passages and returns their number. The generation is 0: an index has none. It fails if the cluster
+// does not answer.
 func (b *backend) Count(ctx context.Context) (generation uint64, passages int, err error) {
 	n, err := b.Corpus.Count(ctx)
 	return 0, int(n.Passages), err
@@ -105,7 +106,8 @@ func (b *backend) CalibrationAt() string { return "the calibration of store " + 
 // index.
 func (b *backend) MayCalibrate(ctx context.Context) error { return b.Store().MayChange(ctx) }
 
-// Calibrate replaces the text of the calibration. Other servers use it from their next look at the index on.
+// Calibrate replaces the text of the calibration. Other servers use it from their next look at the index on. It fails
+// if the cluster does not answer or refuses it.
 func (b *backend) Calibrate(ctx context.Context, text []byte) error {
 	return b.Store().Calibrate(ctx, string(text))
 }
@@ -121,8 +123,8 @@ func settingsOf(m *schema.Manifest) []byte {
 	return []byte(m.Settings)
 }
 
-// Configure replaces the text of the settings. This process uses it at once, other servers from their next look at the
-// index on.
+// Configure replaces the text of the settings. This process uses it at once, other servers from their next look at
+// the index on. It fails if the cluster does not answer or refuses it.
 func (b *backend) Configure(ctx context.Context, text []byte) error {
 	if err := b.Store().Configure(ctx, string(text)); err != nil {
 		return err
@@ -146,13 +148,15 @@ func (b *backend) JobInputs() store.Inputs {
 	return b.Store().Inputs("jobs-" + b.Store().Manifest().ID + "-inputs")
 }
 
-// ExportPassages writes the passages that a filter lets through as JSON Lines, in the byte order of their ids.
+// ExportPassages writes the passages that a filter lets through as JSON Lines, in the byte order of their ids. It
+// fails if the cluster does not answer, and with a *conditions.MisfitError if the filter does not fit the fields.
 func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f storage.Filter) error {
 	return b.Corpus.ExportPassages(ctx, to, f)
 }
 
 // Everything returns what a copy of the index needs: all passages as a stream, which the caller closes by
-// Everything.Close, encoders that return their vectors, the words' constants, the settings and the calibration.
+// Everything.Close, encoders that return their vectors, the words' constants, the settings and the calibration. It
+// fails if the cluster does not answer.
 func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
 	scan, err := b.Store().Scan(ctx)
 	if err != nil {

@@ -23,8 +23,8 @@ type location struct {
 	client  *cluster.Client // that others use, too; nil: one is made
 }
 
-// At returns the location of an index. address is read by cluster.ParseAddress, access is how requests are authorised,
-// and shape is that of a new index. No request is made.
+// At returns the location of an index. address is read by cluster.ParseAddress, access is how requests are
+// authorised, and shape is that of a new index. No request is made. It fails if the address cannot be parsed.
 func At(address string, access cluster.Access, shape schema.Shape) (store.Location, error) {
 	a, err := cluster.ParseAddress(address)
 	if err != nil {
@@ -83,7 +83,8 @@ func (l *location) Experts(ctx context.Context) ([]store.Expert, error) {
 	return expertsOf(m), nil
 }
 
-// Words returns the constants of BM25 that the index was made with; the zero value if there is no index.
+// Words returns the constants of BM25 that the index was made with; the zero value if there is no index. It fails if
+// the cluster does not answer.
 func (l *location) Words(ctx context.Context) (store.WordConstants, error) {
 	m, err := l.planned(ctx)
 	if m == nil || err != nil {
@@ -153,7 +154,7 @@ func (l *location) AddExpert(
 }
 
 // RemoveExpert takes an expert out of the index's manifest. Its vectors stay in the documents until these are written
-// again.
+// again. It fails as opensearch.RemoveExpert does.
 func (l *location) RemoveExpert(ctx context.Context, name string) error {
 	client, err := l.connect(ctx)
 	if err != nil {
@@ -172,7 +173,8 @@ func (l *location) CheckParts() error {
 // Folder returns "": the passages take no space of this machine.
 func (l *location) Folder() string { return "" }
 
-// Shards returns the number of shards of the index; if there is none, that of the one that Index would make.
+// Shards returns the number of shards of the index; if there is none, that of the one that Index would make. It fails
+// if the cluster does not answer.
 func (l *location) Shards(ctx context.Context) (int, error) {
 	client, err := l.connect(ctx)
 	if err != nil {

@@ -30,8 +30,8 @@ func (b *backend) Write(ctx context.Context, o store.WriteOptions) (store.Writer
 	return &writer{w, b.Corpus}, nil
 }
 
-// Wait waits until searches see the change with a sequence number, 0 for all changes. In an index with few passages it
-// then draws the sample again, which the confidence of answers needs.
+// Wait waits until searches see the change with a sequence number, 0 for all changes. In an index with few passages
+// it then draws the sample again, which the confidence of answers needs. It fails as opensearch.Writer.Wait does.
 func (w *writer) Wait(ctx context.Context, seq uint64) error {
 	if err := w.Writer.Wait(ctx, seq); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (w *writer) Wait(ctx context.Context, seq uint64) error {
 }
 
 // Visible waits until searches see all changes that were acknowledged. The second parameter is not used: the cluster
-// has no backlog.
+// has no backlog. It fails as Wait does.
 func (w *writer) Visible(ctx context.Context, _ func(store.Backlog) error) error {
 	return w.Wait(ctx, 0)
 }

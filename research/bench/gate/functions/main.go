@@ -47,7 +47,8 @@ func main() {
 
 // run writes passages and questions made of the functions with comments in folders of Go code: args is the file of
 // passages, the file of questions and one folder or more. Equal questions or functions count once, tests and vendored
-// code not at all. It replaces the files.
+// code not at all. It replaces the files. It fails if args are fewer, a folder cannot be read or a file cannot be
+// written.
 func run(args []string) error {
 	if len(args) < 3 {
 		return fmt.Errorf("usage: functions PASSAGES QUESTIONS FOLDER [FOLDER …]")

@@ -21,6 +21,7 @@ const (
 )
 
 // Encode returns the content of the manifest's file: a line with the format and the checksum of the rest, then JSON.
+// It fails if the manifest cannot be encoded.
 func (m *Manifest) Encode() ([]byte, error) {
 	body, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

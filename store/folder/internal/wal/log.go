@@ -169,7 +169,7 @@ func putRecordHeader(record []byte, first uint64, count int) {
 }
 
 // write appends a record to the open file, after the head if it is the first, and returns the number of its first
-// sector. It does not sync.
+// sector. It does not sync. It fails if the disk does; what the end of the file holds is unknown then.
 func (l *Log) write(record []byte) (at int, err error) {
 	var out []byte
 	at = l.sectors
@@ -189,7 +189,8 @@ func (f *LogIdentity) head() []byte {
 }
 
 // create opens a new file for the next change under a temporary name. Append renames it when its first record is
-// durable, replacing any file of that name: changes of that number were never acknowledged or are being written again.
+// durable, replacing any file of that name: changes of that number were never acknowledged or are being written
+// again. It fails if the disk does.
 func (l *Log) create() error {
 	if !l.rooted {
 		made := l.disk.Mkdir(l.Dir)
