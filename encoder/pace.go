@@ -37,7 +37,8 @@ func (p *pace) note(texts int, took time.Duration, now time.Time) {
 	p.at = now
 }
 
-// expect returns how long a number of texts will take at the time now; 0 if nothing is known.
+// expect returns how long a number of texts will take at the time now, by what was noted; after each paceHalves
+// without a note that counts half as much. It is 0 if nothing is known.
 func (p *pace) expect(texts int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

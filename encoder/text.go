@@ -47,7 +47,8 @@ func (e *Encoder) passageRow(t Text) (ids []int32, cut bool, err error) {
 	return ids, cut, err
 }
 
-// WordTokens returns the number of tokens of a word, without special ones; 0 if it cannot be tokenised.
+// WordTokens returns the number of tokens of a word, without special ones and at most what a passage may have; 0 if
+// it cannot be tokenised.
 func (e *Encoder) WordTokens(word string) int {
 	ids, err := e.tokenizer.Encode(word, e.bundle.Manifest.Vectors.MaxTokens.Passage)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 const requestShare = 4
 
 // MachineMemory returns the memory in bytes that this process may use: the machine's, or the limit of its control
-// group.
+// group if that is less. It fails if the system does not say.
 func MachineMemory() (int64, error) {
 	all, err := memlimit.FromSystem()
 	if err != nil {
@@ -29,8 +29,9 @@ func MachineMemory() (int64, error) {
 	return int64(all), nil
 }
 
-// RequestMemory returns how many bytes the bodies and answers of requests may take together: limits.memory without the
-// memory of the processes that read files.
+// RequestMemory returns how many bytes the bodies and answers of requests may take together: limits.memory without
+// the memory of the processes that read files, but at least what the largest allowed request needs. A server that
+// is read-only reads no files, and has all of limits.memory. It fails as MemoryLimit and Readers do.
 func RequestMemory(cfg configs.Config) (int64, error) {
 	all, err := MemoryLimit(cfg.Limits)
 	if err != nil || cfg.ReadOnly {

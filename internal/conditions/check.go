@@ -90,7 +90,8 @@ func (k *conditionChecker) checkCondition(c *Condition, at string, depth int) {
 	}
 }
 
-// checkField checks that a condition with comparisons has a field, and one with a field has comparisons.
+// checkField notes a problem if a condition has comparisons and no field, a field and no comparisons, or a field
+// that is too long. at is the JSON Pointer of the condition.
 func (k *conditionChecker) checkField(c *Condition, at string) {
 	switch {
 	case c.Field == "" && c.comparesField():
@@ -105,7 +106,8 @@ func (k *conditionChecker) checkField(c *Condition, at string) {
 	}
 }
 
-// checkComparisons checks the values of a condition's comparisons, and that they do not contradict each other in form.
+// checkComparisons notes the problems of a condition's comparisons: values that checkValue refuses, too many of
+// them, two lower or two upper bounds, and a boolean as a bound. at is the JSON Pointer of the condition.
 func (k *conditionChecker) checkComparisons(c *Condition, at string) {
 	for _, bound := range c.boundsAndEq() {
 		k.checkValue(*bound.value, at+"/"+bound.name)
@@ -130,7 +132,7 @@ func (k *conditionChecker) checkComparisons(c *Condition, at string) {
 	}
 }
 
-// checkValue checks that a value is not null, not too long, and valid UTF-8.
+// checkValue notes a problem if a value is null, too long, or not valid UTF-8. at is the JSON Pointer of the value.
 func (k *conditionChecker) checkValue(v Value, at string) {
 	switch value := v.data.(type) {
 	case nil:

@@ -110,7 +110,8 @@ func (k *compiler) compileNode(c *Condition, at string) Node {
 	return all
 }
 
-// compileComparisons returns the nodes of the condition's comparisons with its field; nil if there are none.
+// compileComparisons returns the nodes of the condition's comparisons with its field, all of which have to hold;
+// nil if there are none. at is the JSON Pointer of the condition, for problems.
 func (k *compiler) compileComparisons(c *Condition, at string) (nodes []Node) {
 	if c.Exists != nil {
 		has := Node{Op: HasField, Field: c.Field}
@@ -169,8 +170,8 @@ func (k *compiler) compileBounds(c *Condition, at string) Node {
 	return out
 }
 
-// narrowBy returns the part of an interval that also meets the comparison by ("gt", "gte", "lt" or "lte") with the
-// values in is.
+// narrowBy returns the part of an interval whose values also compare as `by` says ("gt", "gte", "lt" or "lte") with
+// a value; is is the interval of the values equal to that one. The result is an empty interval if no value can.
 func (i Interval) narrowBy(by string, is Interval) Interval {
 	empty := Interval{Kind: i.Kind, Low: 1}
 	switch {

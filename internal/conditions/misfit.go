@@ -53,7 +53,7 @@ func (n *Node) Unsaid() Node {
 // different lists.
 func (n *Node) Parts() []string { return n.appendParts(nil) }
 
-// appendParts appends the strings of Parts.
+// appendParts appends to out the strings of n and then those of the nodes below it, as Parts returns them.
 func (n *Node) appendParts(out []string) []string {
 	head := append([]byte{byte(n.Op), byte(n.Test.Kind)}, binary.LittleEndian.AppendUint64(nil, uint64(len(n.Nodes)))...)
 	head = binary.LittleEndian.AppendUint64(head, n.Test.Low)

@@ -33,7 +33,8 @@ func OpenStore(d disk.Disk, path string) (*Store, error) {
 	return s, err
 }
 
-// newStore returns the store in a mapped file, or an error if its header or the fences of its id table are damaged.
+// newStore returns the store in a mapped file, which it keeps, or an error if its header or the fences of its id
+// table are damaged; the caller then closes the file.
 func newStore(path string, file *disk.Mapping) (*Store, error) {
 	header, err := decodeHeader(file.Data)
 	if err != nil {

@@ -198,8 +198,8 @@ func (p *Pool) openEncoders(x *Set, names []string, found []encoder.Opening) ([]
 }
 
 // openOnce returns what another set of the pool has opened, or else what open returns, which it keeps for the other
-// sets. If open fails, it closes what open returned and the next call tries again. A set without a pool always calls
-// open.
+// sets. place returns where in the pool that is kept. If open fails, it closes what open returned and the next call
+// tries again. A set without a pool always calls open. The pool's sets open one at a time.
 func openOnce[T io.Closer](x *Set, place func(*pooledReaders) *openedOnce[T], open func() ([]T, error)) ([]T, error) {
 	which := &openedOnce[T]{}
 	if x.pool != nil {

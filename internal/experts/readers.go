@@ -74,7 +74,8 @@ func (x *Set) openBundledReaders() (readers []openedReader, err error) {
 	return readers, nil
 }
 
-// openReader loads the named bundle, a reader or a generator.
+// openReader loads the named bundle, a reader or a generator, and logs if it runs on the processor though a GPU was
+// wanted. The caller closes it.
 func (x *Set) openReader(name string) (openedReader, error) {
 	found, err := x.findBundle(name)
 	if err != nil {

@@ -40,8 +40,9 @@ func (x *Set) OpenRerankers() (err error) {
 	return err
 }
 
-// openRerankers returns the configured rerankers, or the shipped reader. After an error it returns those opened so far,
-// for the caller to close.
+// openRerankers returns the configured rerankers, or, if none are configured, the shipped reader as one, if it is
+// among the readers; if it is not, none, which is an error if search.rerank is true. After an error it returns
+// those opened so far, for the caller to close.
 func (x *Set) openRerankers() (rerankers []scorer, err error) {
 	if len(x.config.Rerankers) == 0 {
 		if r := x.readerNamed(shipped.Reader); r != nil {

@@ -146,8 +146,8 @@ func (s *Sample) shapeOf(all []*experts.Expert) shape {
 	return out
 }
 
-// splitParts returns the passages that an expert encodes: the parts of each one, or, if the expert does not split
-// passages, the passages themselves.
+// splitParts returns the passages that an expert encodes: the parts of each one, with its title and nothing else of
+// it, or, if the expert does not split passages, the passages themselves.
 func (s *Sample) splitParts(e *experts.Expert, passages []corpus.Passage) []corpus.Passage {
 	split := e.Parts()
 	if split == nil {

@@ -100,7 +100,8 @@ func (f *Folder) Keep(data []byte) (release func(), err error) {
 	return release, nil
 }
 
-// storeCopy writes a copy that has this sum, unless it is there, and makes it durable.
+// storeCopy writes a copy that has this sum, unless one of its length is there, and makes it durable; it makes the
+// folder if need be. It fails, and leaves nothing, if f.allow refuses its bytes or it cannot be written.
 func (f *Folder) storeCopy(sum string, data []byte) (err error) {
 	path := filepath.Join(f.dir, sum)
 	if info, err := f.disk.Stat(path); err == nil && info.Size() == int64(len(data)) {

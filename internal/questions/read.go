@@ -48,8 +48,10 @@ type Set struct {
 	LeftOut int
 }
 
-// Read reads questions and their judgements. Its error names the file, the line and the field. A file without a
-// question is an error.
+// Read reads questions and their judgements, in the format that source names or, with FormatAuto or "", the one
+// that detectFormat finds. If source.Domain is set, all questions get it. Questions that are judged to have no
+// relevant passage are left out and counted. A file without a question is an error, and so is a file of judgements
+// or a split for a format that has none. Errors name the file, and where there is one the line and the field.
 func Read(source QuestionFile) (Set, error) {
 	format := source.Format
 	if format == "" || format == FormatAuto {

@@ -74,7 +74,8 @@ func Open(path string) (*Model, error) {
 	return m, nil
 }
 
-// Parse reads a model from the bytes of a file, which it keeps. It fails if they are not in this format or damaged.
+// Parse reads a model from the bytes of a file, which it keeps: Tensor reads them. It fails if they are not in this
+// format, of another version, damaged, or their sizes contradict each other (the Model is then returned, too).
 func Parse(data []byte) (*Model, error) {
 	if len(data) < leastFileBytes || string(data[:len(magic)]) != magic {
 		return nil, errors.New("it does not begin with " + magic)
