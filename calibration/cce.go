@@ -212,9 +212,9 @@ func fitCCE(ctx context.Context, questions []granularScores, most int) (m cceMod
 		m.chosen, func(a, b int) int { return cmp.Compare(accuracyAlone(questions, b), accuracyAlone(questions, a)) },
 	)
 	m.chosen = m.chosen[:min(len(m.chosen), most)]
-	of := chooseGranularities(questions, m.chosen)
+	chosen := chooseGranularities(questions, m.chosen)
 	m.temperature, err = goldenSection(
-		ctx, logarithmicGrid(-3, 1, 12), func(t float64) (float64, error) { return ECE(outcomesAt(of, t)), nil },
+		ctx, logarithmicGrid(-3, 1, 12), func(t float64) (float64, error) { return ECE(outcomesAt(chosen, t)), nil },
 	)
 	return m, err
 }

@@ -140,8 +140,9 @@ func (f *fitRun) fitSettings(ctx context.Context) (err error) {
 
 // hasWords reports whether BM25 takes part besides other sources.
 func (f *fitRun) hasWords() bool {
-	of := f.Questions[0].Sources
-	return len(of) > 1 && slices.ContainsFunc(of, func(o fusion.ObservedSource) bool { return o.Kind == fusion.Lexical })
+	sources := f.Questions[0].Sources
+	return len(sources) > 1 &&
+		slices.ContainsFunc(sources, func(o fusion.ObservedSource) bool { return o.Kind == fusion.Lexical })
 }
 
 // measureConfidences records the AUROC of each method's confidence in its first passage.
@@ -374,15 +375,15 @@ func (f *fitRun) fitReading(ctx context.Context, ranked []RankedQuestion, by *Co
 	return err
 }
 
-// sampleAnswers returns answers with their confidences: of an evenly chosen sample of the questions known, of the same
-// without the passages that answer, of unanswerable and of judged questions.
+// sampleAnswers returns answers with their confidences: of an evenly chosen sample of the questions with these indexes
+// (known), of the same without the passages that answer, of unanswerable and of judged questions.
 func (f *fitRun) sampleAnswers(
 	known []int,
 	ranked []RankedQuestion,
 	by *ConfidenceFit,
-) (some []RankedQuestion, sure []float64, err error) {
+) (some []RankedQuestion, confidences []float64, err error) {
 	take := func(at int) {
-		some, sure = append(some, ranked[at]), append(sure, by.Outcomes[at].Confidence)
+		some, confidences = append(some, ranked[at]), append(confidences, by.Outcomes[at].Confidence)
 	}
 	for i := range min(len(known), mostRead) {
 		at := known[i*len(known)/min(len(known), mostRead)]
@@ -399,7 +400,7 @@ func (f *fitRun) sampleAnswers(
 		if err != nil {
 			return nil, nil, err
 		}
-		some, sure = append(some, a), append(sure, confidence)
+		some, confidences = append(some, a), append(confidences, confidence)
 	}
-	return some, sure, nil
+	return some, confidences, nil
 }

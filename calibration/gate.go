@@ -254,7 +254,7 @@ func (p *gateProblem) subsample(every int) *gateProblem {
 	out := *p
 	out.questions = nil
 	for at, number := 0, -1; at < len(p.questions); at++ {
-		if at == 0 || p.questions[at].of != p.questions[at-1].of {
+		if at == 0 || p.questions[at].index != p.questions[at-1].index {
 			number++
 		}
 		if number%every == 0 {

@@ -341,11 +341,11 @@ func TestMisleadingPart(t *testing.T) {
 func TestPartKeepsQuestionsWhole(t *testing.T) {
 	p := gateProblem{}
 	for _, of := range []int{0, 0, 2, 2, 3, 5, 5, 7} {
-		p.questions = append(p.questions, gateForm{of: of})
+		p.questions = append(p.questions, gateForm{index: of})
 	}
 	var got []int
 	for _, q := range p.subsample(2).questions {
-		got = append(got, q.of)
+		got = append(got, q.index)
 	}
 	if want := []int{0, 0, 3, 7}; !slices.Equal(got, want) {
 		t.Errorf("questions %v, want %v", got, want)

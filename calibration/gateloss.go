@@ -13,7 +13,7 @@ import (
 
 // gateForm is a question as the loss reads it: its dense sources, each with its column, and the candidates' scores.
 type gateForm struct {
-	of         int // the place of the question among those given
+	index      int // the place of the question among those given
 	sources    []fusion.ObservedSource
 	features   fusion.Features
 	scores     [][]float64 // of a source, by candidate

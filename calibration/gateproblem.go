@@ -91,7 +91,7 @@ func formOf(q *Question) (gateForm, error) {
 // problemOf returns the loss over those forms in which a candidate answers. It does not change the forms.
 func problemOf(forms []askedForms) *gateProblem {
 	p := &gateProblem{ridge: gateRidge, origin: gateStart()}
-	for of, all := range forms {
+	for index, all := range forms {
 		for _, q := range all {
 			for _, s := range q.sources {
 				p.phrases, p.late = p.phrases || s.Kind == fusion.Phrases, p.late || s.Kind == fusion.Late
@@ -100,7 +100,7 @@ func problemOf(forms []askedForms) *gateProblem {
 			if len(q.answers) == 0 {
 				continue
 			}
-			q.of = of
+			q.index = index
 			f := &q.features
 			f.Lexical, f.Late, f.Dense = slices.Clone(f.Lexical), slices.Clone(f.Late), slices.Clone(f.Dense)
 			for i := range f.Dense {

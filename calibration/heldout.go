@@ -146,15 +146,15 @@ func crossFit[Question, Model, Result any](questions []Question, id func(*Questi
 	results := make([]Result, len(questions))
 	for fold := range Folds {
 		var others []Question
-		var held []int
+		var inFold []int
 		for i, f := range folds {
 			if f == fold {
-				held = append(held, i)
+				inFold = append(inFold, i)
 			} else {
 				others = append(others, questions[i])
 			}
 		}
-		if len(held) == 0 {
+		if len(inFold) == 0 {
 			continue
 		}
 		if len(others) == 0 {
@@ -168,7 +168,7 @@ func crossFit[Question, Model, Result any](questions []Question, id func(*Questi
 		if err != nil {
 			return nil, fmt.Errorf("fitting without fold %d: %w", fold+1, err)
 		}
-		for _, i := range held {
+		for _, i := range inFold {
 			results[i], err = apply(model, &questions[i])
 			if err != nil {
 				return nil, fmt.Errorf("question %s: %w", id(&questions[i]), err)

@@ -103,11 +103,11 @@ func (o *ReadingOptions) readAnswers(
 	marks := make([]func(float64) Mark, len(answers))
 	err := atOnce(ctx, readers, len(order), o.Progress, func(ctx context.Context, n int) error {
 		id := order[n]
-		var of []RankedPassages
+		var asked []RankedPassages
 		for _, at := range places[id] {
-			of = append(of, RankedPassages{answers[at].markedPassages(), confidences[at]})
+			asked = append(asked, RankedPassages{answers[at].markedPassages(), confidences[at]})
 		}
-		marksOf, err := o.Mark(ctx, answers[places[id][0]].Asked, of)
+		marksOf, err := o.Mark(ctx, answers[places[id][0]].Asked, asked)
 		if err != nil {
 			return fmt.Errorf("reading for question %s: %w", id, err)
 		}
@@ -138,11 +138,11 @@ func (q *RankedQuestion) answersAt(at int) bool {
 }
 
 // bestRankingWeight returns the weight of the ranking under which the first passage answers the most questions, each
-// domain counting the same. held is that share when each domain is ranked by the weight that is best on the others,
+// domain counting the same. heldOut is that share when each domain is ranked by the weight that is best on the others,
 // without that of the ranking alone.
 func bestRankingWeight(
 	weights []float64, answers []RankedQuestion, marks []func(float64) Mark,
-) (weight, held, without float64) {
+) (weight, heldOut, without float64) {
 	n := map[string]float64{}
 	right := map[float64]map[string]float64{}
 	alone := map[string]float64{}
@@ -180,10 +180,10 @@ func bestRankingWeight(
 		return weight
 	}
 	for domain, all := range n {
-		held += right[best(domain)][domain] / all / float64(len(n))
+		heldOut += right[best(domain)][domain] / all / float64(len(n))
 		without += alone[domain] / all / float64(len(n))
 	}
-	return best(""), held, without
+	return best(""), heldOut, without
 }
 
 // isWorse reports whether the first passages are right more often without the reader than with it, by more than two

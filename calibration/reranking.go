@@ -158,12 +158,12 @@ func (o *RerankingOptions) judgeAll(ctx context.Context, answers []RankedQuestio
 	}
 	every := make([]judgedQuestion, len(answers))
 	err := atOnce(ctx, readers, len(order), o.Progress, func(ctx context.Context, n int) error {
-		of := places[order[n]]
-		logits, err := o.scorePassages(ctx, answers, of)
+		together := places[order[n]]
+		logits, err := o.scorePassages(ctx, answers, together)
 		if err != nil {
 			return fmt.Errorf("scoring passages for question %s: %w", order[n], err)
 		}
-		for _, at := range of {
+		for _, at := range together {
 			a := &answers[at]
 			j := judgedQuestion{
 				answer: a, question: a.Asked, passages: a.Passages, sums: make([]float64, len(a.Passages)),
@@ -179,16 +179,16 @@ func (o *RerankingOptions) judgeAll(ctx context.Context, answers []RankedQuestio
 	return every, err
 }
 
-// scorePassages returns the reranker's scores of all passages of the answers at the indexes of, which are to one
-// question.
+// scorePassages returns the reranker's scores of all passages of the answers at these indexes, which are all to one
+// question. It fails if the reranker does or gives another number of scores.
 func (o *RerankingOptions) scorePassages(
 	ctx context.Context,
 	answers []RankedQuestion,
-	of []int,
+	indexes []int,
 ) (map[rank.Ordinal]float64, error) {
 	logits := map[rank.Ordinal]float64{}
 	var ordinals []rank.Ordinal
-	for _, at := range of {
+	for _, at := range indexes {
 		for _, p := range answers[at].Passages {
 			if _, again := logits[p.Ordinal]; !again {
 				logits[p.Ordinal] = 0
@@ -199,7 +199,7 @@ func (o *RerankingOptions) scorePassages(
 	if len(ordinals) == 0 {
 		return logits, nil
 	}
-	scores, err := o.Score(ctx, answers[of[0]].Asked, ordinals)
+	scores, err := o.Score(ctx, answers[indexes[0]].Asked, ordinals)
 	if err == nil && len(scores) != len(ordinals) {
 		err = fmt.Errorf("%d scores of %d passages", len(scores), len(ordinals))
 	}

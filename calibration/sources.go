@@ -131,9 +131,9 @@ func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float6
 	for i, e := range known {
 		t.ids, places = append(t.ids, e.id), append(places, i)
 	}
-	var of []float64
+	var computed []float64
 	var err error
-	fit.temperature, of, err = t.fitNumber(ctx)
+	fit.temperature, computed, err = t.fitNumber(ctx)
 	if err != nil {
 		return fit, err
 	}
@@ -152,7 +152,7 @@ func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float6
 			fit.confidences = append(fit.confidences, -1)
 			continue
 		}
-		confidence, err := e.confidenceAt(of[next])
+		confidence, err := e.confidenceAt(computed[next])
 		if err != nil {
 			return fit, err
 		}

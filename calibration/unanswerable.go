@@ -104,7 +104,7 @@ func RankAnswers(
 	}
 	out, err := withoutAnswers(TakenOut, asked, gates, specialists)
 	ranked = append(ranked, out...)
-	for _, of := range []struct {
+	for _, group := range []struct {
 		kind      Without
 		questions []Question
 	}{
@@ -115,10 +115,10 @@ func RankAnswers(
 			return nil, err
 		}
 		var answers []MethodAnswer
-		answers, err = AnswerByFold(gates, of.questions, specialists)
+		answers, err = AnswerByFold(gates, group.questions, specialists)
 		for i := range answers {
-			q := &of.questions[i]
-			kind := of.kind
+			q := &group.questions[i]
+			kind := group.kind
 			if kind == There && len(q.Relevant) == 0 {
 				kind = Absent
 			}

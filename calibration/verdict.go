@@ -213,12 +213,12 @@ func (q *VerdictQuestions) Read(ctx context.Context, chances fusion.Chances, wei
 	if err != nil {
 		return err
 	}
-	var of []int
+	var indexes []int
 	var answers []RankedQuestion
 	var confidences []float64
 	for i, a := range q.Answers {
 		if a.Without.isMeasured() && len(a.Passages) > 0 {
-			of, answers, confidences = append(of, i), append(answers, a), append(confidences, q.confidences[i])
+			indexes, answers, confidences = append(indexes, i), append(answers, a), append(confidences, q.confidences[i])
 		}
 	}
 	marks, err := o.readAnswers(ctx, answers, confidences)
@@ -226,7 +226,7 @@ func (q *VerdictQuestions) Read(ctx context.Context, chances fusion.Chances, wei
 		return err
 	}
 	q.marks = make([]*Mark, len(q.Answers))
-	for n, i := range of {
+	for n, i := range indexes {
 		m := marks[n](weight)
 		q.marks[i] = &m
 	}

@@ -156,7 +156,7 @@ func onThisMachine(host string) bool {
 // checkBetween adds a mistake unless the value of k is from low to high. Each bound is a value, or the path of a key in
 // values. It panics if a bound is neither.
 func (r *resolver) checkBetween(k key, low, high string, values map[string]reflect.Value) {
-	of := func(bound string) reflect.Value {
+	valueOf := func(bound string) reflect.Value {
 		if v, ok := values[bound]; ok {
 			return v
 		}
@@ -166,8 +166,9 @@ func (r *resolver) checkBetween(k key, low, high string, values map[string]refle
 		}
 		return v
 	}
-	if x := numberOf(k.value); !(x >= numberOf(of(low)) && x <= numberOf(of(high))) { // nor is NaN
-		r.addMistake(k.path, k.value.Interface(), "has to be from %v to %v", of(low).Interface(), of(high).Interface())
+	least, most := valueOf(low), valueOf(high)
+	if x := numberOf(k.value); !(x >= numberOf(least) && x <= numberOf(most)) { // nor is NaN
+		r.addMistake(k.path, k.value.Interface(), "has to be from %v to %v", least.Interface(), most.Interface())
 	}
 }
 

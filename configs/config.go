@@ -132,8 +132,8 @@ type Writing struct {
 	Unsupported string `yaml:"unsupported" oneof:"mark drop"`
 }
 
-// Filled returns a copy of the generators in which values that are not set are those of Writing.
-func (cfg Config) Filled() []Generator {
+// CompleteGenerators returns a copy of the generators in which values that are not set are those of Writing.
+func (cfg Config) CompleteGenerators() []Generator {
 	out := slices.Clone(cfg.Generators)
 	for i := range out {
 		g := &out[i]
@@ -147,7 +147,7 @@ func (cfg Config) Filled() []Generator {
 
 // LongestWriting returns the longest timeout of the generators; 0 if there are none.
 func (cfg Config) LongestWriting() (longest time.Duration) {
-	for _, g := range cfg.Filled() {
+	for _, g := range cfg.CompleteGenerators() {
 		longest = max(longest, g.Timeout)
 	}
 	return longest

@@ -18,7 +18,7 @@ generators:
 	if err != nil || len(c.Warnings) > 0 {
 		t.Fatalf("%v, %q", err, c.Warnings)
 	}
-	all := c.Filled()
+	all := c.CompleteGenerators()
 	if all[0].Timeout != 20*time.Second || all[0].Passages != 4 || all[0].MaxTokens != Defaults().Writing.MaxTokens ||
 		all[1].Timeout != 90*time.Second || all[1].MaxTokens != 100 || c.LongestWriting() != 90*time.Second {
 		t.Errorf("%+v", all)

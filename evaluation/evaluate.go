@@ -335,16 +335,16 @@ func (o *MeasureOptions) newReport(domains []questions.Domain, measured []*Domai
 		if n := len(m.BadPatterns); n > 0 {
 			r.Notes = append(
 				r.Notes,
-				ofDomain(m.Domain, "%d answers are no regular expression and match nothing, such as %q", n, m.BadPatterns[0]),
+				domainNote(m.Domain, "%d answers are no regular expression and match nothing, such as %q", n, m.BadPatterns[0]),
 			)
 		}
 		if n := m.countUnanswerable(); n > 0 {
 			r.Notes = append(
-				r.Notes, ofDomain(d.Name, "%d questions that nothing answers count for the confidences alone", n),
+				r.Notes, domainNote(d.Name, "%d questions that nothing answers count for the confidences alone", n),
 			)
 		}
 		if d.LeftOut > 0 {
-			r.Notes = append(r.Notes, ofDomain(d.Name, "%d questions without a relevant passage are left out", d.LeftOut))
+			r.Notes = append(r.Notes, domainNote(d.Name, "%d questions without a relevant passage are left out", d.LeftOut))
 		}
 	}
 	r.Tables = s.allTables()
@@ -354,9 +354,9 @@ func (o *MeasureOptions) newReport(domains []questions.Domain, measured []*Domai
 	return r
 }
 
-// ofDomain returns a formatted note with the domain's name before it, or without it if the name is "", as of a file of
-// questions that names no domain.
-func ofDomain(name, format string, args ...any) string {
+// domainNote returns a formatted note with the domain's name before it, or without it if the name is "", as of a file
+// of questions that names no domain.
+func domainNote(name, format string, args ...any) string {
 	note := fmt.Sprintf(format, args...)
 	if name == "" {
 		return note

@@ -78,13 +78,13 @@ func newMarker(engine AnswerEngine, reader string, passages PassageIDs) calibrat
 				scores[n] = float64(p.Score)
 			}
 			marks[i] = func(weight float64) (m calibration.Mark) {
-				of := read.Of(ids[i])
+				readings := read.Of(ids[i])
 				if weight > 0 && len(scores) > 0 {
-					m.RerankedTop, m.Reranked = reranked(scores, of.Readings, 1/weight, a.Confidence)
-					m.Top = of.Weigh(scores, weight)[0]
+					m.RerankedTop, m.Reranked = reranked(scores, readings.Readings, 1/weight, a.Confidence)
+					m.Top = readings.Weigh(scores, weight)[0]
 				}
-				m.First = of.Signals(a.Confidence)
-				if found, ok := of.First(ask.CombineBest, &a.Confidence); ok {
+				m.First = readings.Signals(a.Confidence)
+				if found, ok := readings.First(ask.CombineBest, &a.Confidence); ok {
 					m.Right = Acceptable(found.Text, q.Answers)
 					m.Words = found.Signals
 				}

@@ -118,10 +118,10 @@ func (m *measureRun) askOne(ctx context.Context, engine Engine, at int) error {
 		return err
 	}
 	requests := m.requestsFor(q)
-	var of []int // methods that are asked once more, as if the collection did not answer
+	var again []int // methods that are asked once more, as if the collection did not answer
 	if right := j.judgements.Answering(); len(right) > 0 {
-		of = m.mayBeSure()
-		for _, i := range of {
+		again = m.fusingMethods()
+		for _, i := range again {
 			r := requests[i]
 			r.K = 1
 			r.Fields = []string{}
@@ -149,7 +149,7 @@ func (m *measureRun) askOne(ctx context.Context, engine Engine, at int) error {
 		m.out.Outcomes[i][at] = j.outcomeOf(r.Results, r.Confidence, m.pass.Metrics)
 		answered.Rankings = append(answered.Rankings, MethodRanking{Results: r.Results, Confidence: r.Confidence})
 	}
-	for n, i := range of {
+	for n, i := range again {
 		if basis := responses[i].Basis; basis == reply.BasisCalibrated || basis == reply.BasisShipped {
 			m.out.Outcomes[i][at].TakenOut = withheld[n].Confidence
 		}
@@ -160,8 +160,8 @@ func (m *measureRun) askOne(ctx context.Context, engine Engine, at int) error {
 	return m.keepAnswer(at, answered, responses)
 }
 
-// mayBeSure returns the indexes of the methods that fuse sources: only their answers may have a confidence.
-func (m *measureRun) mayBeSure() (methods []int) {
+// fusingMethods returns the indexes of the methods that fuse sources: only their answers may have a confidence.
+func (m *measureRun) fusingMethods() (methods []int) {
 	for i, method := range m.pass.Methods {
 		if method.Kind != KindSource {
 			methods = append(methods, i)

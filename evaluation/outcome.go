@@ -107,12 +107,12 @@ func (j *answerJudge) holdsAnswer(r *reply.Result) bool {
 	if j.answers == nil {
 		return false
 	}
-	held, known := j.seen[r.ID]
+	contains, known := j.seen[r.ID]
 	if !known {
-		held = j.answers.In(r.Text)
-		j.seen[r.ID] = held
+		contains = j.answers.In(r.Text)
+		j.seen[r.ID] = contains
 	}
-	return held
+	return contains
 }
 
 // judgedOf returns the id of a result, or that of its copy with the best grade if that is better.

@@ -192,8 +192,8 @@ func (m *answerRun) askOne(ctx context.Context, q *questions.Question) ([]string
 	m.took += time.Since(began)
 	m.read += len(ids)
 	first := func(wanted []string, combine string) string {
-		of := read.Of(wanted)
-		found, _ := of.First(combine, nil)
+		readings := read.Of(wanted)
+		found, _ := readings.First(combine, nil)
 		return found.Text
 	}
 	alone, both := read.Of(auto), read.Of(auto)

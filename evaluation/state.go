@@ -93,10 +93,10 @@ func (s *State) keepPart(e stateEntry) error {
 
 // stampOf returns a digest of the values that figures depend on, by their JSON: figures with another stamp were
 // measured otherwise.
-func stampOf(what ...any) (string, error) {
+func stampOf(values ...any) (string, error) {
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)
-	for _, part := range what {
+	for _, part := range values {
 		if err := encoder.Encode(part); err != nil {
 			return "", fmt.Errorf("the stamp of an evaluation: %w", err)
 		}

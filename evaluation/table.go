@@ -105,7 +105,7 @@ func (s *tableBuilder) meanTable(name string, scope Scope, parts []part, detaile
 			}
 		}
 		outcomes := confidencesOf(parts, i, func(*AskedQuestion) bool { return true })
-		addSureness(&row, outcomes)
+		addConfidences(&row, outcomes)
 		if mixture := mixtureConfidences(parts, i); mixture != nil {
 			addCalibration(&row, mixture)
 			outcomes = mixture
@@ -254,9 +254,9 @@ func (o *Outcome) firstRight(a AskedQuestion) bool {
 	return o.FirstAnswer == 1
 }
 
-// addSureness adds to a row the metrics of its confidences, and the curve of the accuracy by coverage. Without outcomes
-// it does nothing.
-func addSureness(row *Row, outcomes []calibration.Outcome) {
+// addConfidences adds to a row the metrics of its confidences, and the curve of the accuracy by coverage. Without
+// outcomes it does nothing.
+func addConfidences(row *Row, outcomes []calibration.Outcome) {
 	if len(outcomes) == 0 {
 		return
 	}

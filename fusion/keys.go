@@ -89,19 +89,19 @@ func (k *Keys) heldSignals(passage rank.Ordinal, shortness float64) (signals [he
 		signals[codesHeld], signals[codesMissing] = asked*share, asked*(1-share)
 		others = 1 - asked
 	}
-	signals[nameHeld] = (1 - asked) * k.nameOf(has)
+	signals[nameHeld] = (1 - asked) * k.nameShare(has)
 	if all && words > 1 {
 		signals[shortAllHeld] = others * shortness
 	}
 	return signals, others
 }
 
-// nameOf returns how far, 0 to 1, the question is for a name that the passage has: a rare pair of words that are rare
-// themselves, and little else of the question in the passage. Two common words may stand together once by chance. has
-// reports whether the passage has a key.
-func (k *Keys) nameOf(has func(int) bool) float64 {
+// nameShare returns how far, 0 to 1, the question is for a name that the passage has: a rare pair of words that are
+// rare themselves, and little else of the question in the passage. Two common words may stand together once by chance.
+// has reports whether the passage has a key.
+func (k *Keys) nameShare(has func(int) bool) float64 {
 	best := 0.0
-	of := uint64(0)
+	parts := uint64(0)
 	for i, x := range k.List {
 		if !x.Pair || !has(i) {
 			continue
@@ -114,12 +114,12 @@ func (k *Keys) nameOf(has func(int) bool) float64 {
 		}
 		if rare := ramp(x.Rarity, commonPair, rarePair) * ramp(commoner, commonName, rareName); rare > best {
 			best = rare
-			of = x.Of
+			parts = x.Of
 		}
 	}
 	beside := 0.0
 	for i, x := range k.List {
-		if !x.Pair && has(i) && of>>i&1 == 0 {
+		if !x.Pair && has(i) && parts>>i&1 == 0 {
 			beside += x.Rarity
 		}
 	}

@@ -61,7 +61,7 @@ func (f *linearFusion) rank(k int) Ranking {
 
 // contribution returns what source number i adds to a row's score; 0 if the source has no score of it.
 func (f *linearFusion) contribution(row, i int) float64 {
-	if f.standsIn(row, i) {
+	if f.usesStandIn(row, i) {
 		row = f.standIn
 	}
 	score, origin := f.completedScore(row, f.sources[i].Column)
@@ -76,8 +76,8 @@ func (f *linearFusion) explainPart(row, i int) Part {
 	s := f.sources[i]
 	p := Part{Column: s.Column, Weight: s.Weight, Contribution: f.contribution(row, i)}
 	from := row
-	standsIn := f.standsIn(row, i)
-	if standsIn {
+	usesStandIn := f.usesStandIn(row, i)
+	if usesStandIn {
 		from = f.standIn
 	}
 	score, origin := f.completedScore(from, s.Column)
@@ -85,7 +85,7 @@ func (f *linearFusion) explainPart(row, i int) Part {
 	p.Origin = origin
 	switch {
 	case origin == FromNone:
-	case standsIn:
+	case usesStandIn:
 		p.Origin = FromMin
 	default:
 		p.Rank = int(f.c.cellAt(row, s.Column).rank)
@@ -93,9 +93,9 @@ func (f *linearFusion) explainPart(row, i int) Part {
 	return p
 }
 
-// standsIn reports whether row f.standIn gives the score of source number i for this row: it is a dense source, and no
-// dense source found the row.
-func (f *linearFusion) standsIn(row, i int) bool {
+// usesStandIn reports whether row f.standIn gives the score of source number i for this row: it is a dense source, and
+// no dense source found the row.
+func (f *linearFusion) usesStandIn(row, i int) bool {
 	return i < f.dense && f.standIn >= 0 && !f.c.foundBy(row, f.sources[:f.dense])
 }
 

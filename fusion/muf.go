@@ -56,14 +56,14 @@ func (in *Input) fuseFamiliar(c *Candidates, experts []Source, o LinearOptions, 
 // familiarShares returns the share of each expert among in.Sources, in their order: exp(familiarity / temperature), in
 // parts of the greatest specialist's. They are equal if there is no specialist.
 func (in *Input) familiarShares() (shares []float64) {
-	var of []ObservedSource
+	var experts []ObservedSource
 	sum, specialists := 0.0, 0
 	highest := math.Inf(-1)
 	for _, o := range in.Sources {
 		if !o.Kind.Dense() {
 			continue
 		}
-		of = append(of, o)
+		experts = append(experts, o)
 		if o.Kind == Specialist {
 			sum += o.Familiarity
 			specialists++
@@ -73,7 +73,7 @@ func (in *Input) familiarShares() (shares []float64) {
 	if specialists == 0 {
 		highest = 0
 	}
-	for _, o := range of {
+	for _, o := range experts {
 		familiarity := sum / float64(max(specialists, 1))
 		if o.Kind == Specialist {
 			familiarity = o.Familiarity

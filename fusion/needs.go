@@ -34,7 +34,7 @@ const (
 
 // Lacks returns what the method needs to rank and the offer does not have; nil if it can rank.
 func (m Method) Lacks(o Offer) (lacks []Lack) {
-	has := func(what func(Ability) bool) bool { return slices.ContainsFunc(o.Experts, what) }
+	has := func(holds func(Ability) bool) bool { return slices.ContainsFunc(o.Experts, holds) }
 	for _, lack := range []struct {
 		it   Lack
 		when bool

@@ -150,8 +150,8 @@ func (c *Candidates) checkSources(sources []Source) error {
 	return nil
 }
 
-// orEqual returns the sources themselves, or, if no weight is above 0, a copy with a weight of 1 each.
-func orEqual(sources []Source) []Source {
+// withEqualWeights returns the sources themselves, or, if no weight is above 0, a copy with a weight of 1 each.
+func withEqualWeights(sources []Source) []Source {
 	for _, s := range sources {
 		if s.Weight > 0 {
 			return sources

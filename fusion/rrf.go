@@ -24,7 +24,7 @@ func RRF(c *Candidates, sources []Source, k int) (Ranking, error) {
 	if err := c.checkSources(sources); err != nil {
 		return Ranking{}, err
 	}
-	sources = orEqual(sources)
+	sources = withEqualWeights(sources)
 	part := func(row, i int) Part { return c.reciprocalRank(row, sources[i]) }
 	return c.rankBy(sources, k, func(row, i int) float64 { return part(row, i).Contribution }, part), nil
 }

@@ -89,11 +89,11 @@ func Signals(c *Candidates, sources []ObservedSource, r Ranking, wording Wording
 		// The token of a lone letter or number is somewhere, in a passage about anything.
 		signals[14] = short * math.Max(0, signals[2]-signals[5])
 	}
-	held, others := wording.heldSignals(first, short)
+	keySignals, others := wording.heldSignals(first, short)
 	for i := range ExactFrom {
 		signals[i] *= others
 	}
-	copy(signals[ExactFrom:], held[:])
+	copy(signals[ExactFrom:], keySignals[:])
 	return signals
 }
 

@@ -40,7 +40,7 @@ func Sum(c *Candidates, sources []Source, o LinearOptions, k int) (Ranking, erro
 	if err := o.setDefaults(); err != nil {
 		return Ranking{}, err
 	}
-	f := linearFusion{c: c, missing: o.Missing, sources: orEqual(sources)}
+	f := linearFusion{c: c, missing: o.Missing, sources: withEqualWeights(sources)}
 	f.lines = make([]line, len(f.sources))
 	for i, s := range f.sources {
 		f.lines[i] = f.lineOf(s.Column, o.Normalisation)

@@ -18,10 +18,10 @@ type draft struct {
 	citations citationReader
 	against   *comparison
 	drop      bool
-	form      bool   // the answer is JSON: it is told when it is whole, and not compared
+	form      bool   // the answer is JSON: the watcher gets it when it is whole, and it is not compared
 	all       string // that the model wrote as an answer
 	done      int    // bytes of it that are of sentences that were compared
-	told      int    // bytes of it that were told, or left out
+	reported  int    // bytes of it that the watcher got, or that were left out
 	kept      strings.Builder
 	sentences,
 	dropped []Sentence
@@ -30,8 +30,8 @@ type draft struct {
 }
 
 // newDraft returns an empty draft of an answer to a. With drop, sentences that no passage supports are left out; with
-// held, nothing counts as the answer until the model's reasoning has ended. Functions of w may be nil.
-func newDraft(a Asking, drop, held bool, w Watching) *draft {
+// reasoning, nothing counts as the answer until the model's reasoning has ended. Functions of w may be nil.
+func newDraft(a Asking, drop, reasoning bool, w Watching) *draft {
 	if w.Text == nil {
 		w.Text = func(string) {}
 	}
@@ -39,7 +39,7 @@ func newDraft(a Asking, drop, held bool, w Watching) *draft {
 		w.Sentence = func(Sentence) {}
 	}
 	return &draft{
-		watching: w, reasoning: reasoningFilter{held: held}, citations: citationReader{passages: len(a.Passages)},
+		watching: w, reasoning: reasoningFilter{waits: reasoning}, citations: citationReader{passages: len(a.Passages)},
 		against: newComparison(a.Question, a.Passages), drop: drop,
 		form: a.Form != nil,
 	}
@@ -63,7 +63,7 @@ func (d *draft) addPiece(piece string) {
 		}
 		if len(spans) < 2 || !isWhole(d.all[d.done+spans[1].begin:]) {
 			if !d.drop && d.answers {
-				d.tellUntil(d.done + spans[0].end)
+				d.reportUntil(d.done + spans[0].end)
 			}
 			return
 		}
@@ -80,8 +80,8 @@ func (d *draft) takeSentence(at span, cut bool) {
 	end, until := d.done+at.end, d.done+at.until
 	d.done = until
 	if d.drop && !sentence.Supported && sentence.Unchecked == "" {
-		d.told = until + len(rowEnd.FindString(rest[at.until:]))
-		d.done = d.told
+		d.reported = until + len(rowEnd.FindString(rest[at.until:]))
+		d.done = d.reported
 		d.dropped = append(d.dropped, sentence)
 		return
 	}
@@ -91,12 +91,12 @@ func (d *draft) takeSentence(at span, cut bool) {
 		return
 	}
 	if !sentence.Attributed {
-		d.tellUntil(until)
+		d.reportUntil(until)
 	} else {
-		d.tellUntil(end)
+		d.reportUntil(end)
 		stop := strings.TrimSpace(cited.ReplaceAllString(d.all[end:until], ""))
 		d.writePiece(fmt.Sprintf(" [%d]%s", sentence.Passages[0]+1, stop))
-		d.told = until
+		d.reported = until
 	}
 	d.watching.Sentence(sentence)
 }
@@ -104,13 +104,13 @@ func (d *draft) takeSentence(at span, cut bool) {
 // rowEnd matches the outer bar at the end of a row of a table.
 var rowEnd = regexp.MustCompile(`^[ \t]*\|`)
 
-// tellUntil passes the text up to a byte to the watcher; nothing if it was passed already.
-func (d *draft) tellUntil(until int) {
-	if until <= d.told {
+// reportUntil passes the text up to a byte to the watcher; nothing if it was passed already.
+func (d *draft) reportUntil(until int) {
+	if until <= d.reported {
 		return
 	}
-	piece := d.all[d.told:until]
-	d.told = until
+	piece := d.all[d.reported:until]
+	d.reported = until
 	d.writePiece(piece)
 }
 
@@ -157,7 +157,7 @@ func (d *draft) endDraft(w *Written, complete bool) {
 		return
 	}
 	if !d.drop || len(d.dropped) == 0 {
-		d.tellUntil(len(d.all))
+		d.reportUntil(len(d.all))
 	}
 	w.Text = strings.TrimSpace(d.kept.String())
 	w.Sentences, w.Dropped = d.sentences, d.dropped

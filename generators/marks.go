@@ -26,13 +26,13 @@ var (
 // marks of the prompt.
 type citationReader struct {
 	passages int    // how many there are: ranges of citations end there
-	held     string // the end of the text so far, which may become a citation or a mark
+	pending  string // the end of the text so far, which may become a citation or a mark
 }
 
 // rewritePiece takes the next piece of a text and returns the next part of the rewritten text, "" if it is not certain
 // yet. ends reports that the piece is the last one.
 func (c *citationReader) rewritePiece(piece string, ends bool) string {
-	text := guardForm.ReplaceAllString(c.held+piece, "")
+	text := guardForm.ReplaceAllString(c.pending+piece, "")
 	text = bracketForm.ReplaceAllStringFunc(text, func(form string) string {
 		parts := bracketForm.FindStringSubmatch(form)
 		if parts[1] != "" && !c.areNumbers(parts[2]) { // [ISO 9001] cites nothing
@@ -43,7 +43,7 @@ func (c *citationReader) rewritePiece(piece string, ends bool) string {
 	text = roundForm.ReplaceAllStringFunc(text, func(form string) string {
 		return c.rewriteNumbers(roundForm.FindStringSubmatch(form)[1])
 	})
-	c.held = ""
+	c.pending = ""
 	if ends {
 		return text
 	}
@@ -54,7 +54,7 @@ func (c *citationReader) rewritePiece(piece string, ends bool) string {
 	if at := openGuard.FindStringIndex(text[:end]); at != nil {
 		end = at[0]
 	}
-	c.held = text[end:]
+	c.pending = text[end:]
 	return text[:end]
 }
 

@@ -25,9 +25,9 @@ const longestMark = 64
 
 // reasoningFilter cuts the reasoning out of what a model writes, piece by piece. The zero value begins a new answer.
 type reasoningFilter struct {
-	// held reports whether nothing is let through until reasoning or the answer has ended. That is the only way not to
+	// waits reports whether nothing is let through until reasoning or the answer has ended. That is the only way not to
 	// show reasoning that has no mark at its beginning, only one at its end.
-	held  bool
+	waits bool
 	bare  bool // there was such reasoning
 	all   string
 	shown int // bytes of the answer that were returned
@@ -39,7 +39,7 @@ func (f *reasoningFilter) filterPiece(piece string, ends bool) string {
 	f.all += piece
 	cut := cutReasoning(f.all, ends)
 	f.bare = f.bare || cut.bare
-	if f.held && !ends && !cut.ended {
+	if f.waits && !ends && !cut.ended {
 		return ""
 	}
 	if len(cut.answer) < f.shown { // an end of reasoning came late: what was returned cannot be taken back

@@ -33,7 +33,7 @@ func TestReasoningIsCut(t *testing.T) {
 				if bare := strings.Contains(text, "</think>") && !strings.Contains(text, "<think>"); bare && !held {
 					continue
 				}
-				f := reasoningFilter{held: held}
+				f := reasoningFilter{waits: held}
 				var got strings.Builder
 				for piece := range slices.Chunk([]rune(text), size) {
 					got.WriteString(f.filterPiece(string(piece), false))

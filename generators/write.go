@@ -59,7 +59,7 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 	for received <= mostBytes*a.MaxTokens && stream.Next() {
 		for _, choice := range stream.Current().Choices {
 			if separatesReasoning(choice.Delta.JSON.ExtraFields) {
-				text.reasoning.held = false
+				text.reasoning.waits = false
 			}
 			if piece := choice.Delta.Content; piece != "" {
 				wrote.Tokens++
@@ -71,7 +71,7 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 	}
 	endless := received > mostBytes*a.MaxTokens
 	wrote.Complete = wrote.Complete && !endless
-	if begins == beginsReasoning && !wrote.Complete && text.reasoning.held && !text.reasoning.bare {
+	if begins == beginsReasoning && !wrote.Complete && text.reasoning.waits && !text.reasoning.bare {
 		text.reasoning.all = "" // it was cut before its reasoning ended
 	}
 	text.endDraft(&wrote, wrote.Complete)

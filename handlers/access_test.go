@@ -221,7 +221,7 @@ func TestListen(t *testing.T) {
 	}
 	for _, o := range []Options{{Keys: testKeys()}, {AuthDisabled: true}} {
 		api := newAPI(t, o)
-		if err := api.mayServe(l); err != nil {
+		if err := api.checkListener(l); err != nil {
 			t.Errorf("with %d keys, disabled %v: %v", len(o.Keys), o.AuthDisabled, err)
 		}
 	}

@@ -43,13 +43,13 @@ func (m callManager) Collections() (out []collections.Info, err error) {
 
 // Keeper implements Manager. The collection is open until the call ends.
 func (m callManager) Keeper(name string) (DocumentKeeper, error) {
-	of := *m.call
-	err := of.openCollection(name)
-	m.call.ends = of.ends
+	call := *m.call
+	err := call.openCollection(name)
+	m.call.ends = call.ends
 	if err != nil {
 		return nil, err
 	}
-	return of.admittedEngine()
+	return call.admittedEngine()
 }
 
 // CreateCollection creates a collection as POST /v1/collections does, and returns its description or a problem.

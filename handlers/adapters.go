@@ -71,8 +71,8 @@ func (a *API) refusalOf(path string) func(*schema.Problem) (int, any) {
 		for _, o := range schema.APIDocument().Operations {
 			own = own || o.Path == beside
 		}
-		if of := a.refusalOf(beside); own || of != nil {
-			return of
+		if refusal := a.refusalOf(beside); own || refusal != nil {
+			return refusal
 		}
 		return a.refusalOf(rest)
 	}

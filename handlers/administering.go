@@ -169,9 +169,9 @@ func jobProblem(err error) error {
 	return storeProblem(err)
 }
 
-// jobsUnread returns the problem "unavailable" for an error of reading the list of jobs. An error that says that the
-// request ended or its time is up is returned as it is.
-func jobsUnread(err error) error {
+// jobsUnreadable returns the problem "unavailable" for an error of reading the list of jobs. An error that says that
+// the request ended or its time is up is returned as it is.
+func jobsUnreadable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -187,7 +187,7 @@ func (a *API) getJobs(c *call, _ none) (list JobList, err error) {
 	}
 	list.Jobs, err = writer.jobs.Jobs(c.r.Context())
 	if err != nil {
-		err = jobsUnread(err)
+		err = jobsUnreadable(err)
 	}
 	return list, err
 }
@@ -201,7 +201,7 @@ func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
 	}
 	job, ok, err := writer.jobs.Job(c.r.Context(), c.name)
 	if err != nil {
-		return job, jobsUnread(err)
+		return job, jobsUnreadable(err)
 	}
 	if !ok {
 		return job, schema.NewProblem(

@@ -311,7 +311,7 @@ func (e *admittedEngine) DocumentText(
 func (e *admittedEngine) Experts() []learned.ExpertInfo {
 	all := e.engine.Experts()
 	for i := range all {
-		all[i] = e.withoutOthers(all[i])
+		all[i] = e.visibleInfo(all[i])
 	}
 	return all
 }
@@ -320,7 +320,7 @@ func (e *admittedEngine) Experts() []learned.ExpertInfo {
 // name.
 func (e *admittedEngine) Expert(name string) (learned.ExpertInfo, error) {
 	info, err := e.engine.Expert(name)
-	return e.withoutOthers(info), err
+	return e.visibleInfo(info), err
 }
 
 // Readers returns the descriptions of the readers and generators.
@@ -370,7 +370,7 @@ func (e *admittedEngine) Encode(answer any, copies int) ([]byte, error) {
 	if err := e.call.encodeAnswer(&b, answer); err != nil {
 		return nil, err
 	}
-	if err := e.call.api.admission.WidenTo(e.call.r, copies*b.Len()); err != nil {
+	if err := e.call.api.admission.GrowAnswer(e.call.r, copies*b.Len()); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

@@ -22,7 +22,7 @@ import (
 // time. Searches that are not finished when the batch's time is over get a problem in their places.
 func (a *API) postBatch(c *call) error {
 	limits := a.options.Limits
-	if !c.maySearchSome() {
+	if !c.mayNameCollections() {
 		engine, err := c.admittedEngine()
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (b *batch) splitRuns(c *call, limits search.Limits, items []any) (all []*co
 		request, p := searchRequest(limits, item, max(1, 5*schema.MaxViolations/len(items)))
 		switch {
 		case p != nil:
-		case c.maySearchSome():
+		case c.mayNameCollections():
 			names, p = takeCollections(&request)
 		default:
 			p = c.api.ownCollections(&request)
@@ -133,7 +133,7 @@ func (b *batch) searchRun(c *call, r *collectionRun, all int) error {
 		c.ends = c.ends[:before]
 	}()
 	var err error
-	if c.maySearchSome() {
+	if c.mayNameCollections() {
 		err = c.openCollections(r.names)
 	}
 	var engine *admittedEngine
@@ -237,7 +237,7 @@ func (b *batch) deliver(answer search.Answer) error {
 		)
 	}
 	b.left -= len(text)
-	if p := b.api.admission.Shrink(b.r, text); p != nil {
+	if p := b.api.admission.ShrinkAnswer(b.r, text); p != nil {
 		return b.sendRefusal(p)
 	}
 	return b.sendAnswer(text)
@@ -284,15 +284,15 @@ func (b *batch) sendAnswer(text []byte) error {
 		before = `{"answers":[`
 	}
 	b.next++
-	held := &front.ExchangeOf(b.r.Context()).Admitted // nothing is asked meanwhile
-	if place := held.CurrentPlace(); place != nil {
+	admitted := &front.ExchangeOf(b.r.Context()).Admitted // nothing is asked meanwhile
+	if place := admitted.CurrentPlace(); place != nil {
 		defer place.Idle()() // nobody computes while it is sent
 	}
-	defer b.clock.standStill()()
+	defer b.clock.pause()()
 	if _, err := b.w.Write([]byte(before)); err != nil {
 		return err
 	}
-	return b.api.admission.AnswerMemory.Send(b.w, text, held.Room.Bytes(), true)
+	return b.api.admission.AnswerMemory.Send(b.w, text, admitted.Room.Bytes(), true)
 }
 
 // Finish sends the problems of the searches after the last answer, and closes the JSON of the answer. It returns the

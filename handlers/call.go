@@ -93,7 +93,7 @@ func (c *call) checkRequest() (err error) {
 		return schema.NewProblem("unexpected_body", fmt.Sprintf("%s takes its parameters from the path and the query string; the body would be ignored.", c.r.Method))
 	}
 	if prefix, _, ok := strings.Cut(o.Path, "{"); ok {
-		c.name, err = lastOf(c.r, prefix)
+		c.name, err = pathAfter(c.r, prefix)
 		if err != nil {
 			return err
 		}
@@ -104,9 +104,9 @@ func (c *call) checkRequest() (err error) {
 	return err
 }
 
-// lastOf returns the request's path after a prefix, unescaped. It may contain slashes, which were sent as / or as %2F.
-// It returns a problem if the rest is empty or not UTF-8.
-func lastOf(r *http.Request, prefix string) (rest string, err error) {
+// pathAfter returns the request's path after a prefix, unescaped. It may contain slashes, which were sent as / or as
+// %2F. It returns a problem if the rest is empty or not UTF-8.
+func pathAfter(r *http.Request, prefix string) (rest string, err error) {
 	rest = strings.TrimPrefix(routePath(r), prefix)
 	if r.URL.RawPath != "" {
 		rest, err = url.PathUnescape(rest)

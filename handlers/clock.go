@@ -38,8 +38,8 @@ func (k *workClock) shorten(whole, passed time.Duration) {
 	}
 }
 
-// standStill stops the clock until goOn is called.
-func (k *workClock) standStill() (goOn func()) {
+// pause stops the clock until goOn is called.
+func (k *workClock) pause() (goOn func()) {
 	if !k.timer.Stop() {
 		return func() {} // it is over
 	}

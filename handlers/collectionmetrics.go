@@ -65,14 +65,14 @@ func (m *Metrics) ForgetCollection(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.known, name)
-	of := prometheus.Labels{"collection": name}
-	c.requests.DeletePartialMatch(of)
-	c.seconds.DeletePartialMatch(of)
+	labels := prometheus.Labels{"collection": name}
+	c.requests.DeletePartialMatch(labels)
+	c.seconds.DeletePartialMatch(labels)
 }
 
-// gatheredFor returns the series whose collection label is one that the key may use. Series without a collection label
+// gatherFor returns the series whose collection label is one that the key may use. Series without a collection label
 // are left out, since they count the requests of all callers. An error comes with the series that could be gathered.
-func (m *Metrics) gatheredFor(key *front.Key) ([]*dto.MetricFamily, error) {
+func (m *Metrics) gatherFor(key *front.Key) ([]*dto.MetricFamily, error) {
 	all, err := m.registry.Gather()
 	for _, family := range all {
 		family.Metric = slices.DeleteFunc(family.Metric, func(series *dto.Metric) bool {

@@ -21,7 +21,7 @@ func TestCollectionMetrics(t *testing.T) {
 		of[fmt.Sprint("c", i)] = engine
 	}
 	api := newAPI(t, Options{Name: "main", Collections: shelfOf(of), Metrics: metrics, Limits: engine.Limits()})
-	api.Started()
+	api.MarkStarted()
 	search := func(name string, want int) {
 		t.Helper()
 		path := "/v1/collections/" + name + "/search"

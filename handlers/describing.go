@@ -95,14 +95,14 @@ func metadataOf(sample []corpus.Passage) (fields []FieldInfo) {
 
 // typeOf returns the type that a value is compared as. A string that is a date or a number counts as such.
 func typeOf(v conditions.Value) conditions.Type {
-	switch of := v.Any().(type) {
+	switch typed := v.Any().(type) {
 	case bool:
 		return conditions.Boolean
 	case string:
-		if _, _, ok := conditions.ParseDate(of); ok {
+		if _, _, ok := conditions.ParseDate(typed); ok {
 			return conditions.Date
 		}
-		if _, ok := conditions.ParseNumber(of); !ok {
+		if _, ok := conditions.ParseNumber(typed); !ok {
 			return conditions.Keyword
 		}
 	}

@@ -52,7 +52,7 @@ func (a *API) checkedHandler(o *schema.Operation, cost front.Cost, handle func(*
 		defer c.releaseAll()
 		err := c.checkRequest()
 		if err == nil {
-			c.joinGroup(cmp.Or(collectionInPath(r.Context()), a.options.Name))
+			c.setGroup(cmp.Or(collectionInPath(r.Context()), a.options.Name))
 			err = c.admitEarly()
 		}
 		if err == nil {

@@ -108,7 +108,7 @@ func TestFirstSearch(t *testing.T) {
 	} {
 		late := &openedLate{shelfOf(map[string]Engine{"main": engine, "other": engine}), 150 * time.Millisecond}
 		api := newAPI(t, Options{Name: "main", Collections: late, Limits: engine.Limits()})
-		api.Started()
+		api.MarkStarted()
 		if status, text := asking(t, api, first.method, first.path, first.body, ""); status != 200 ||
 			!strings.Contains(text, `"results"`) || late.takes > 0 {
 			t.Errorf("%v: %d %.400s", first, status, text)

@@ -35,14 +35,14 @@ func backlogOf(b store.Backlog) *Backlog {
 // getLive answers GET /livez: always "ok", since the process runs and serves.
 func (a *API) getLive(*call, none) (Health, error) { return Health{Status: "ok"}, nil }
 
-// getStarted answers GET /startupz: "ok" once the server has been able to answer questions, and the problem of Begun
-// before.
+// getStarted answers GET /startupz: "ok" once the server has been able to answer questions, and the problem of
+// CheckStarted before.
 func (a *API) getStarted(c *call, _ none) (Health, error) {
-	return Health{Status: "ok"}, a.Begun()
+	return Health{Status: "ok"}, a.CheckStarted()
 }
 
-// Begun returns nil once the server has been able to answer questions, and a problem before.
-func (a *API) Begun() error {
+// CheckStarted returns nil once the server has been able to answer questions, and a problem before.
+func (a *API) CheckStarted() error {
 	if a.options.Collections != nil && a.started.Load() {
 		return nil
 	}
@@ -50,26 +50,26 @@ func (a *API) Begun() error {
 	return err
 }
 
-// Started records that a server of several collections is ready to open them (getStarted).
-func (a *API) Started() { a.started.Store(true) }
+// MarkStarted records that a server of several collections is ready to open them (getStarted).
+func (a *API) MarkStarted() { a.started.Store(true) }
 
 // getReady answers GET /readyz: status "ready" if every component works, else a "not_ready" problem that lists the
 // components: while the server starts, shuts down, or a component has failed. Warnings do not make it unready.
 func (a *API) getReady(c *call, _ none) (health Health, err error) {
-	return a.readyOf(a.options.Readiness, a.gate.HasBoundKeys()) // /readyz needs no key, so it tells no counts then
+	return a.healthOf(a.options.Readiness, a.gate.HasBoundKeys()) // /readyz needs no key, so it tells no counts then
 }
 
 // getCollectionReady answers GET /v1/readyz, and the same of a collection by its name, which it opens. The answer is
 // that of getReady, with the numbers of passages and changes.
 func (a *API) getCollectionReady(c *call, _ none) (health Health, err error) {
-	return a.readyOf(a.Readiness(), false)
+	return a.healthOf(a.Readiness(), false)
 }
 
-// readyOf returns the health of the components of r, or a "not_ready" problem if one does not work. If apart, it leaves
-// out the generation and the numbers of passages and changes.
-func (a *API) readyOf(r *Readiness, apart bool) (health Health, err error) {
+// healthOf returns the health of the components of r, or a "not_ready" problem if one does not work. If apart, it
+// leaves out the generation and the numbers of passages and changes.
+func (a *API) healthOf(r *Readiness, apart bool) (health Health, err error) {
 	status, parts := r.report()
-	if status == Ready && a.Begun() != nil {
+	if status == Ready && a.CheckStarted() != nil {
 		status = Starting
 	}
 	if status != Ready {

@@ -33,10 +33,10 @@ type judgmentBody struct {
 // checkTexts returns a problem if the question is empty, or question or answer have more than most bytes; else nil.
 func (b *judgmentBody) checkTexts(most int) *schema.Problem {
 	for _, text := range []struct {
-		name, of string
-		least    int
+		name, value string
+		least       int
 	}{{"question", strings.TrimSpace(b.Question), 1}, {"answer", b.Answer, 0}} {
-		if n := len(text.of); n < text.least || n > most {
+		if n := len(text.value); n < text.least || n > most {
 			return schema.NewProblem(
 				"out_of_range",
 				fmt.Sprintf("The %s has %d bytes; from %d to %d are taken.", text.name, n, text.least, most),

@@ -22,10 +22,10 @@ func (e *admittedEngine) countVisible(all int) int {
 	return n
 }
 
-// withoutOthers returns the description of an expert that the caller may see. For a key with a filter, Passages and
+// visibleInfo returns the description of an expert that the caller may see. For a key with a filter, Passages and
 // Rows count only passages that match it, and Recall and Warnings, which are about all passages, are nil. For other
 // callers it returns info unchanged.
-func (e *admittedEngine) withoutOthers(info learned.ExpertInfo) learned.ExpertInfo {
+func (e *admittedEngine) visibleInfo(info learned.ExpertInfo) learned.ExpertInfo {
 	if !identity.IsRestricted(e.call.r.Context()) {
 		return info
 	}
@@ -34,9 +34,9 @@ func (e *admittedEngine) withoutOthers(info learned.ExpertInfo) learned.ExpertIn
 	return info
 }
 
-// withoutOthers returns the description of a collection that the caller may see. For a key with a filter it lacks the
+// visibleInfo returns the description of a collection that the caller may see. For a key with a filter it lacks the
 // number of passages, the bytes on disk and the quotas. For other callers it returns info unchanged.
-func (c *call) withoutOthers(info collections.Info) collections.Info {
+func (c *call) visibleInfo(info collections.Info) collections.Info {
 	if !identity.IsRestricted(c.r.Context()) {
 		return info
 	}

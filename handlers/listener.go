@@ -40,8 +40,9 @@ func (e *AddressInUseError) Error() string {
 // hasAccessRules reports whether the options have keys, or disable authentication explicitly.
 func (a *API) hasAccessRules() bool { return len(a.options.Keys) > 0 || a.options.AuthDisabled }
 
-// mayServe returns an error if other machines can reach the listener and there are no access rules (hasAccessRules).
-func (a *API) mayServe(l net.Listener) error {
+// checkListener returns an error if other machines can reach the listener and there are no access rules
+// (hasAccessRules).
+func (a *API) checkListener(l net.Listener) error {
 	if at, ok := l.Addr().(*net.TCPAddr); !a.hasAccessRules() && (!ok || !at.IP.IsLoopback()) {
 		return listenRefusal(l.Addr().String())
 	}

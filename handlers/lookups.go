@@ -83,7 +83,7 @@ func (a *API) getPassage(c *call) error {
 }
 
 // PlacedPassage is a passage of an answer, with its place in its document. The place is computed from the metadata;
-// when a client sends it back, it is ignored (passOverPlace).
+// when a client sends it back, it is ignored (dropPlaceFields).
 type PlacedPassage struct {
 	corpus.Passage
 	reply.Place
@@ -104,10 +104,10 @@ func placePassages(passages []corpus.Passage) []PlacedPassage {
 	return out
 }
 
-// passOverPlace deletes the fields of a passage's place, such as page, from the object of an upload, if its metadata
+// dropPlaceFields deletes the fields of a passage's place, such as page, from the object of an upload, if its metadata
 // say that it is from a document. So a client can read a passage, change its text, and put the whole object back.
-func passOverPlace(object, metadata map[string]any) {
-	if _, of := metadata[corpus.DocumentKey].(string); !of {
+func dropPlaceFields(object, metadata map[string]any) {
+	if _, inDocument := metadata[corpus.DocumentKey].(string); !inDocument {
 		return
 	}
 	for _, name := range []string{"document", "heading", "page", "page_end", "begin", "end"} {

@@ -54,7 +54,7 @@ func (a *API) getCollections(c *call, _ none) (list CollectionList, err error) {
 	}
 	for _, info := range all {
 		if c.mayUse(info.Name) {
-			list.Collections = append(list.Collections, c.withoutOthers(info))
+			list.Collections = append(list.Collections, c.visibleInfo(info))
 		}
 	}
 	return list, err
@@ -90,7 +90,7 @@ func (a *API) getCollection(c *call, _ none) (info CollectionInfo, err error) {
 			return info, collectionProblem(err)
 		}
 	}
-	info.Info = c.withoutOthers(info.Info)
+	info.Info = c.visibleInfo(info.Info)
 	if info.Status != collections.Opened {
 		return info, nil
 	}
@@ -140,14 +140,14 @@ func (a *API) allotQuotas(c *call, q *collections.Quotas) error {
 				"The key may have %d collections, and has %d: remove one first.", key.MostCollections, len(all)))
 		}
 	}
-	for _, of := range []struct {
+	for _, quota := range []struct {
 		asked, most int64
-		what        string
+		unit        string
 	}{{int64(q.Passages), int64(key.Quotas.Passages), "passages"}, {q.Bytes, key.Quotas.Bytes, "bytes"}} {
-		if of.most > 0 && of.asked > of.most {
+		if quota.most > 0 && quota.asked > quota.most {
 			return schema.NewProblem("quota_exceeded",
-				fmt.Sprintf("A collection made with this key may have at most %d %s, and the request asks for %d.", of.most, of.what, of.asked),
-				schema.ProblemField{Pointer: "/quotas/" + of.what, Detail: fmt.Sprintf("is beyond %d", of.most)})
+				fmt.Sprintf("A collection made with this key may have at most %d %s, and the request asks for %d.", quota.most, quota.unit, quota.asked),
+				schema.ProblemField{Pointer: "/quotas/" + quota.unit, Detail: fmt.Sprintf("is beyond %d", quota.most)})
 		}
 	}
 	q.Passages = cmp.Or(q.Passages, key.Quotas.Passages)

@@ -20,16 +20,16 @@ type Metrics struct {
 	registry *prometheus.Registry
 	only     *prometheus.Registry // metrics of the collection, on a server that has one (RegisterOfCollection)
 
-	requests *prometheus.CounterVec   // method, route, status
-	seconds  *prometheus.HistogramVec // route
-	problems *prometheus.CounterVec   // code
-	inFlight prometheus.Gauge
-	stages   *prometheus.HistogramVec // source, stage
-	sources  *prometheus.CounterVec   // source, status
-	answers  *prometheus.CounterVec   // outcome
-	sure     prometheus.Histogram
-	writes   *prometheus.CounterVec // outcome
-	commit   prometheus.Histogram
+	requests    *prometheus.CounterVec   // method, route, status
+	seconds     *prometheus.HistogramVec // route
+	problems    *prometheus.CounterVec   // code
+	inFlight    prometheus.Gauge
+	stages      *prometheus.HistogramVec // source, stage
+	sources     *prometheus.CounterVec   // source, status
+	answers     *prometheus.CounterVec   // outcome
+	confidences prometheus.Histogram
+	writes      *prometheus.CounterVec // outcome
+	commit      prometheus.Histogram
 
 	collections *collectionMetrics // nil: the server has one
 }
@@ -55,12 +55,12 @@ func NewMetrics() *Metrics {
 			Name: "conclave_source_answers_total", Help: "How sources fared: ok, failed, deadline or overloaded."}, []string{"source", "status"}),
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conclave_answers_total", Help: "Answers of searches: degraded where a source was left out, abstained where the confidence was too low, else complete."}, []string{"outcome"}),
-		sure: prometheus.NewHistogram(prometheus.HistogramOpts{
+		confidences: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "conclave_answer_confidence", Help: "Confidences of answers, where they are known.",
 			Buckets: prometheus.LinearBuckets(0.1, 0.1, 10)}),
 	}
 	m.registerWrites(buckets)
-	m.registry.MustRegister(m.requests, m.seconds, m.problems, m.inFlight, m.stages, m.sources, m.answers, m.sure,
+	m.registry.MustRegister(m.requests, m.seconds, m.problems, m.inFlight, m.stages, m.sources, m.answers, m.confidences,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -124,15 +124,15 @@ func (m *Metrics) countRoute(method string, x *front.Exchange, status int, took 
 // to collections gets only their series. A key with a filter gets none, since all series count passages that it may not
 // see.
 func (m *Metrics) handler(key *front.Key) http.Handler {
-	var of prometheus.Gatherer = prometheus.Gatherers{m.registry, m.only}
+	var gatherer prometheus.Gatherer = prometheus.Gatherers{m.registry, m.only}
 	switch {
 	case key == nil || !key.IsBound():
 	case !key.Filter.Empty():
-		of = prometheus.Gatherers{}
+		gatherer = prometheus.Gatherers{}
 	case m.collections == nil:
-		of = m.only
+		gatherer = m.only
 	default:
-		of = prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return m.gatheredFor(key) })
+		gatherer = prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return m.gatherFor(key) })
 	}
-	return promhttp.HandlerFor(of, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	return promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }

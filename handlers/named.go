@@ -115,7 +115,7 @@ func (c *call) openCollection(name string) error {
 	if !c.mayUse(name) {
 		return unknownCollection(name)
 	}
-	c.joinGroup(name)
+	c.setGroup(name)
 	all := c.api.options.Collections
 	if all == nil {
 		if name != c.api.options.Name {
@@ -130,7 +130,7 @@ func (c *call) openCollection(name string) error {
 	if err != nil {
 		return collectionProblem(err)
 	}
-	c.startLater(time.Since(began))
+	c.delayArrival(time.Since(began))
 	c.ends = append(c.ends, done)
 	c.api = &API{c.api.process, chosen}
 	c.noteCollections(name)
@@ -152,7 +152,7 @@ func (c *call) openCollections(names []string) error {
 			return unknownCollection(name)
 		}
 	}
-	c.joinGroup(names[0])
+	c.setGroup(names[0])
 	began := time.Now()
 	goOn := c.lendTurn()
 	joined, done, err := c.api.options.Collections.Join(c.r.Context(), names)
@@ -160,7 +160,7 @@ func (c *call) openCollections(names []string) error {
 	if err != nil {
 		return collectionProblem(err)
 	}
-	c.startLater(time.Since(began))
+	c.delayArrival(time.Since(began))
 	c.ends = append(c.ends, done)
 	c.api = &API{c.api.process, joined}
 	c.noteCollections(names...)
@@ -172,9 +172,9 @@ func (c *call) openCollections(names []string) error {
 	return nil
 }
 
-// startLater moves the request's arrival by the time that it waited for collections to be opened. So the first request
-// after a start has as much time for its answer as later ones.
-func (c *call) startLater(by time.Duration) {
+// delayArrival moves the request's arrival by the time that it waited for collections to be opened. So the first
+// request after a start has as much time for its answer as later ones.
+func (c *call) delayArrival(by time.Duration) {
 	x := front.ExchangeOf(c.r.Context())
 	x.Arrived = x.Arrived.Add(by)
 }
@@ -189,14 +189,14 @@ func (c *call) noteCollections(names ...string) {
 	}
 }
 
-// joinGroup sets the group under which the request shares processors and places with others (overload). The group is
+// setGroup sets the group under which the request shares processors and places with others (overload). The group is
 //
 //  1. the key alone, if it is limited to collections or the server has one collection, so that many collections give a
 //     key no larger share;
 //  2. the collection and the key, for other keys;
 //  3. the client's address, for callers without a key on a server with keys;
 //  4. the collection, on a server of several without keys; and none otherwise.
-func (c *call) joinGroup(collection string) {
+func (c *call) setGroup(collection string) {
 	x := front.ExchangeOf(c.r.Context())
 	switch {
 	case x.Key != nil && (len(x.Key.Collections) > 0 || c.api.options.Collections == nil):

@@ -131,7 +131,7 @@ func TestNamed(t *testing.T) {
 	engine := testEngine(t, engineOptions{})
 	several := shelfOf(map[string]Engine{"a": engine, "main": engine, "empty": nil})
 	api := newAPI(t, Options{Name: "main", Collections: several, Adapters: walked, Limits: engine.Limits()})
-	api.Started()
+	api.MarkStarted()
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -277,7 +277,7 @@ func TestBoundKeys(t *testing.T) {
 		Collections: shelfOf(map[string]Engine{"main": engine, "team-a": engine, "team-b": engine, "other": engine}),
 		Keys:        []front.Key{key("all"), key("team", "team-*"), key("one", "team-a", "main")},
 	})
-	api.Started()
+	api.MarkStarted()
 	type asked struct{ key, name string }
 	for a, status := range map[asked]int{
 		{"all", "team-a"}: 200, {"all", "other"}: 200, {"team", "team-a"}: 200, {"team", "team-b"}: 200,
@@ -394,7 +394,7 @@ func TestKeyQuotas(t *testing.T) {
 			key("full", 2, collections.Quotas{}),
 		},
 	})
-	api.Started()
+	api.MarkStarted()
 	for _, c := range []struct {
 		key, path, body string
 		status          int
@@ -458,7 +458,7 @@ func TestFloodOfOneTenant(t *testing.T) {
 		Name: "one", Limits: engine.Limits(), Collections: shelfOf(of), Admission: control,
 		Keys: []front.Key{key("team", "team-*"), key("one", "one")},
 	})
-	api.Started()
+	api.MarkStarted()
 	const waits = `{"question":"wait"}`
 	ended := make(chan int)
 	flood := 0

@@ -43,7 +43,7 @@ func (o Observer) Answer(ctx context.Context, answer reply.Response) {
 	}
 	o.Metrics.answers.WithLabelValues(outcome).Inc()
 	if answer.Confidence != nil {
-		o.Metrics.sure.Observe(*answer.Confidence)
+		o.Metrics.confidences.Observe(*answer.Confidence)
 	}
 	if o.Logger == nil || o.Slow == 0 || answer.TookMS < float64(o.Slow.Milliseconds()) {
 		return

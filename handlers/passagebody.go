@@ -28,7 +28,7 @@ func (a *API) parsePassage(
 	for _, values := range []map[string]any{object, metadata} {
 		maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil }) // as good as absent
 	}
-	passOverPlace(object, metadata)
+	dropPlaceFields(object, metadata)
 	if object != nil {
 		if p := also(object); p != nil {
 			return out, p

@@ -35,10 +35,10 @@ func (c *call) respond(status int, body any) error {
 // the request ends while it waits.
 func (c *call) encodeAnswer(into *bytes.Buffer, answer any) error {
 	ctx := c.r.Context()
-	held := &front.ExchangeOf(ctx).Admitted
-	held.Mu.Lock()
-	none := held.Room.Bytes() == 0 && held.Extra > 0
-	held.Mu.Unlock()
+	admitted := &front.ExchangeOf(ctx).Admitted
+	admitted.Mu.Lock()
+	none := admitted.Room.Bytes() == 0 && admitted.Extra > 0
+	admitted.Mu.Unlock()
 	if none {
 		if err := c.api.admission.AnswerMemoryOf(c.r)(ctx, 0); err != nil {
 			return err
@@ -60,12 +60,12 @@ func (c *call) sendText(status int, contentType string, text []byte) error {
 	if h := c.w.Header(); h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
-	held := &front.ExchangeOf(ctx).Admitted // which nobody else changes any more
-	if held.Room.Bytes() == 0 && len(text) <= small {
+	admitted := &front.ExchangeOf(ctx).Admitted // which nobody else changes any more
+	if admitted.Room.Bytes() == 0 && len(text) <= small {
 		writeAnswer(c.w, status, contentType, text)
 		return nil
 	}
-	if held.Room.Bytes() == 0 {
+	if admitted.Room.Bytes() == 0 {
 		waiting, cancel := context.WithTimeout(ctx, overload.SendWithin) // or less, where it has less time
 		defer cancel()
 		if err := a.admission.AnswerMemoryOf(c.r)(waiting, len(text)); errors.Is(err, context.DeadlineExceeded) {
@@ -73,11 +73,11 @@ func (c *call) sendText(status int, contentType string, text []byte) error {
 		} else if err != nil {
 			return err
 		}
-	} else if p := a.admission.Shrink(c.r, text); p != nil {
+	} else if p := a.admission.ShrinkAnswer(c.r, text); p != nil {
 		return p
 	}
 	writeHeader(c.w, status, contentType, len(text))
-	if err := a.admission.AnswerMemory.Send(c.w, text, held.Room.Bytes(), false); err != nil {
+	if err := a.admission.AnswerMemory.Send(c.w, text, admitted.Room.Bytes(), false); err != nil {
 		front.ExchangeOf(ctx).Cause = err // the client may be gone
 	}
 	return nil

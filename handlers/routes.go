@@ -20,8 +20,8 @@ type route struct {
 	handle func(*API, *call) error
 }
 
-// searchesSome reports whether a route's body, or its parameters, may name the collections that are searched.
-func searchesSome(id string) bool {
+// namesCollections reports whether a route's body, or its parameters, may name the collections that are searched.
+func namesCollections(id string) bool {
 	return id == "searchPassages" || id == schema.SimpleSearch || id == "searchBatch"
 }
 
@@ -90,7 +90,7 @@ func (a *API) newRouter() (chi.Router, error) {
 			return nil, fmt.Errorf("handlers: openapi.yaml does not describe %s", r.id)
 		}
 		open := *o
-		if searchesSome(r.id) && a.options.Collections != nil {
+		if namesCollections(r.id) && a.options.Collections != nil {
 			open.Choosing, open.Search = true, true
 		}
 		if r.id == "metrics" && a.options.OpenMetrics || strings.HasPrefix(r.id, "openapi") && a.options.OpenDocs {

@@ -17,20 +17,20 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// postSearch answers POST /v1/search with the response to the search in the body (searchSome).
-func (a *API) postSearch(c *call) error { return a.searchSome(c, c.readJSON) }
+// postSearch answers POST /v1/search with the response to the search in the body (searchCollections).
+func (a *API) postSearch(c *call) error { return a.searchCollections(c, c.readJSON) }
 
-// maySearchSome reports whether the body of a request names the collections that are searched.
-func (c *call) maySearchSome() bool {
+// mayNameCollections reports whether the body of a request names the collections that are searched.
+func (c *call) mayNameCollections() bool {
 	return c.operation.Choosing && c.api.options.Collections != nil && collectionInPath(c.r.Context()) == ""
 }
 
-// searchSome answers GET or POST /v1/search, or a search of one collection. If the server has several and the path
-// names none, it searches those that the body names, otherwise the call's own collection. read parses the body; it is
-// called once at most. Errors are those of read, or the *schema.Problem of a request that cannot be answered.
-func (a *API) searchSome(c *call, read func() (any, error)) error {
-	if !c.maySearchSome() {
-		return a.searchOwn(c, read)
+// searchCollections answers GET or POST /v1/search, or a search of one collection. If the server has several and the
+// path names none, it searches those that the body names, otherwise the call's own collection. read parses the body; it
+// is called once at most. Errors are those of read, or the *schema.Problem of a request that cannot be answered.
+func (a *API) searchCollections(c *call, read func() (any, error)) error {
+	if !c.mayNameCollections() {
+		return a.searchOwnCollection(c, read)
 	}
 	body, err := read()
 	if err != nil {
@@ -75,19 +75,19 @@ func takeCollections(r *search.Request) (names []string, p *schema.Problem) {
 	return names, nil
 }
 
-// someCollections returns the field of a problem that says how many names of collections a search may have.
-func someCollections() schema.ProblemField {
+// collectionCountField returns the field of a problem that says how many names of collections a search may have.
+func collectionCountField() schema.ProblemField {
 	return schema.ProblemField{Pointer: "/collections", Detail: "has to be a list of 1 to 32 names"}
 }
 
 // tooManyCollections returns the problem of a search that names n collections, which is not from 1 to mostJoined.
 func tooManyCollections(n int) *schema.Problem {
 	return schema.NewProblem("out_of_range",
-		fmt.Sprintf("There are %d names in collections: it has to be from 1 to %d.", n, mostJoined), someCollections())
+		fmt.Sprintf("There are %d names in collections: it has to be from 1 to %d.", n, mostJoined), collectionCountField())
 }
 
-// getSearch answers GET /v1/search with the response to the search in the query string (searchSome). Problems name the
-// query's parameters.
+// getSearch answers GET /v1/search with the response to the search in the query string (searchCollections). Problems
+// name the query's parameters.
 func (a *API) getSearch(c *call) error {
 	body := map[string]any{}
 	filter, _ := c.query[schema.FilterParameter].(map[string]any)
@@ -115,7 +115,7 @@ func (a *API) getSearch(c *call) error {
 			body[name] = value
 		}
 	}
-	if err := a.searchSome(c, func() (any, error) { return body, nil }); err != nil {
+	if err := a.searchCollections(c, func() (any, error) { return body, nil }); err != nil {
 		return schema.AsParameters(problemOf(c.r.Context(), err))
 	}
 	return nil
@@ -199,9 +199,9 @@ func (c *call) decodeSearch(limits search.Limits, body any) (request search.Requ
 	return request, err
 }
 
-// searchOwn answers a search of the call's collection. read returns the parsed body. Errors are those of read, or the
-// *schema.Problem of a request that cannot be answered.
-func (a *API) searchOwn(c *call, read func() (any, error)) error {
+// searchOwnCollection answers a search of the call's collection. read returns the parsed body. Errors are those of
+// read, or the *schema.Problem of a request that cannot be answered.
+func (a *API) searchOwnCollection(c *call, read func() (any, error)) error {
 	engine, err := c.admittedEngine()
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ const afterCut = 5 * time.Second
 // ctx, and an error if a request was cut off or did not end, if serving failed, or for a listener that other machines
 // can reach on a server without keys (Listen).
 func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) error {
-	if err := a.mayServe(listener); err != nil {
+	if err := a.checkListener(listener); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	a.connections.Limit(o.Connections, o.Probes)
@@ -73,7 +73,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		Waiting: o.Waiting,
 		Within:  o.ReadHeaderTimeout,
 		IsProbe: a.gate.IsProbe,
-		Refusal: noPlace,
+		Refusal: connectionRefusal,
 	})
 	defer bounded.Wait()
 	go func() { failed <- server.Serve(bounded) }()
@@ -85,7 +85,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 
 	a.options.Readiness.Drain()
 	level := slog.LevelInfo
-	if a.Begun() != nil {
+	if a.CheckStarted() != nil {
 		level = slog.LevelDebug // a start that failed says only why
 	}
 	a.options.Logger.Log(
@@ -113,8 +113,8 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	return err
 }
 
-// noPlace returns the HTTP/1 response for a connection that is refused since there are too many.
-func noPlace() []byte {
+// connectionRefusal returns the HTTP/1 response for a connection that is refused since there are too many.
+func connectionRefusal() []byte {
 	p := schema.NewProblem("too_many_requests", "The server has as many open connections as it may have, and as many waiting ones: try again in a moment.")
 	p.RequestID = front.RandomHex(16)
 	text, err := json.Marshal(p)

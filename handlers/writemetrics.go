@@ -63,7 +63,7 @@ func (m *Metrics) showBacklog(w *collectionWriter) error {
 
 // jobsMetric collects the gauges of jobs. It reads the list of jobs at each collection; if that fails, it collects
 // none.
-type jobsMetric struct{ of Jobs }
+type jobsMetric struct{ queue Jobs }
 
 // jobsWithin is how long a collection of metrics waits for the list of jobs.
 const jobsWithin = time.Second
@@ -82,7 +82,7 @@ func (jobsMetric) Describe(out chan<- *prometheus.Desc) { out <- jobsDescription
 func (m jobsMetric) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), jobsWithin)
 	defer cancel()
-	all, err := m.of.Jobs(ctx)
+	all, err := m.queue.Jobs(ctx)
 	if err != nil {
 		return
 	}

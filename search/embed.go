@@ -22,7 +22,7 @@ func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (l
 	}
 	defer l.panel.Users.Leave()
 	var wrong fault.Problems
-	i := l.numberOf(r.Expert)
+	i := l.expertIndex(r.Expert)
 	if l.panel.Late != nil && r.Expert == l.panel.Late.Name() {
 		wrong.Add(
 			"unknown_expert",

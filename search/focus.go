@@ -15,7 +15,7 @@ func (l *lineUp) estimateConfidence(
 	q *sources.Inquiry,
 	view *snapshot.PinnedView,
 	text string,
-) (sure float64, known bool) {
+) (confidence float64, known bool) {
 	if l.defaults.Chances == nil {
 		return 0, false
 	}

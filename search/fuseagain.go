@@ -239,8 +239,8 @@ func (e *fuseTable) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offe
 			}
 		}
 	}
-	inRange("/confidences", r.Confidences, 1, wrong)
-	inRange("/weights", r.Weights, fusion.MaxWeight, wrong)
+	checkRange("/confidences", r.Confidences, 1, wrong)
+	checkRange("/weights", r.Weights, fusion.MaxWeight, wrong)
 	wrong.Between("/temperature", r.Temperature, maxTemperature)
 	wrong.Between("/sharpness", r.Sharpness, fusion.MaxSharpness)
 	if r.Sharpness > 0 && !m.Takes(fusion.OptionSharpness) {
@@ -278,11 +278,11 @@ func (e *fuseTable) contributedWeight(source string) (float64, bool) {
 	return 0, false
 }
 
-// inRange adds a problem to wrong for each number of a map that is not from 0 to most. pointer is the JSON pointer of
-// the map.
-func inRange(pointer string, of map[string]float64, most float64, wrong *fault.Problems) {
-	for _, name := range sortedKeys(of) {
-		if x := of[name]; !(x >= 0 && x <= most) && len(*wrong) <= fault.MaxProblems {
+// checkRange adds a problem to wrong for each number of a map that is not from 0 to most. pointer is the JSON pointer
+// of the map.
+func checkRange(pointer string, numbers map[string]float64, most float64, wrong *fault.Problems) {
+	for _, name := range sortedKeys(numbers) {
+		if x := numbers[name]; !(x >= 0 && x <= most) && len(*wrong) <= fault.MaxProblems {
 			wrong.Add(
 				"out_of_range",
 				wording.Pointer(pointer, name),

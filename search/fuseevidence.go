@@ -23,9 +23,9 @@ type fuseTable struct {
 	weights    map[int]float64         // by column: from the request, or else from the contributions if needed
 }
 
-// ofNoSource reports whether a contribution with this origin comes from no source, but from a reader, a reranker, a
+// hasNoSource reports whether a contribution with this origin comes from no source, but from a reader, a reranker, a
 // boost or the earlier messages.
-func ofNoSource(origin string) bool {
+func hasNoSource(origin string) bool {
 	return origin == reply.OriginRead || origin == reply.OriginRerank || origin == reply.OriginEarlier ||
 		origin == reply.OriginBoost
 }
@@ -40,7 +40,7 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 		order[i] = i
 		for n := range r.Candidates[i].Contributions {
 			given := &r.Candidates[i].Contributions[n]
-			if ofNoSource(given.Origin) {
+			if hasNoSource(given.Origin) {
 				continue
 			}
 			column, known := columns[given.Source]
@@ -79,30 +79,30 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 		e.scores[row] = make([]fusion.StoredScore, len(e.sources))
 		for n := range candidate.Contributions {
 			given := &candidate.Contributions[n]
-			if ofNoSource(given.Origin) {
+			if hasNoSource(given.Origin) {
 				continue
 			}
 			column := columns[given.Source]
-			said, problem := given.restore()
+			score, problem := given.restore()
 			switch {
 			case problem != "":
 			case e.scores[row][column].Origin != fusion.FromNone:
 				problem = "source " + wording.Quote(given.Source) + " scored the passage already"
-			case said.Rank > 0 && ranked[column][said.Rank]:
+			case score.Rank > 0 && ranked[column][score.Rank]:
 				problem = fmt.Sprintf(
-					"source %s has another passage at rank %d", wording.Quote(given.Source), said.Rank,
+					"source %s has another passage at rank %d", wording.Quote(given.Source), score.Rank,
 				)
 			}
 			if problem != "" {
 				wrong.Add("out_of_range", fmt.Sprintf("%s/contributions/%d", pointer, n), "%s", problem)
 			}
-			if said.Rank > 0 {
+			if score.Rank > 0 {
 				if ranked[column] == nil {
 					ranked[column] = map[int]bool{}
 				}
-				ranked[column][said.Rank] = true
+				ranked[column][score.Rank] = true
 			}
-			e.scores[row][column] = said
+			e.scores[row][column] = score
 		}
 		if len(*wrong) > fault.MaxProblems {
 			return e
@@ -148,34 +148,34 @@ func kindNamed(source string) fusion.SourceKind {
 
 // restore returns the score as fusion needs it. A score that a method had filled in counts as missing, so that the
 // method fills it in again. problem says for users what is invalid; "": nothing is.
-func (v *SourceScore) restore() (said fusion.StoredScore, problem string) {
+func (v *SourceScore) restore() (score fusion.StoredScore, problem string) {
 	if v.Score == nil || v.Origin == fusion.FromMin.String() || v.Origin == fusion.FromNone.String() {
 		if v.Rank != nil {
-			return said, "has a rank without a score of the source's own"
+			return score, "has a rank without a score of the source's own"
 		}
-		return said, ""
+		return score, ""
 	}
-	said.Score = float32(*v.Score)
-	if x := float64(said.Score); math.IsNaN(x) || math.Abs(x) > fusion.MaxWeight {
+	score.Score = float32(*v.Score)
+	if x := float64(score.Score); math.IsNaN(x) || math.Abs(x) > fusion.MaxWeight {
 		return fusion.StoredScore{}, fmt.Sprintf(
 			"has a score of %v: it has to be between -%g and %[2]g", *v.Score, float64(fusion.MaxWeight),
 		)
 	}
 	switch origin := fusion.Origins()[v.Origin]; {
 	case v.Rank != nil:
-		said.Origin = fusion.FromHit
-		said.Rank = *v.Rank
+		score.Origin = fusion.FromHit
+		score.Rank = *v.Rank
 		if *v.Rank < 1 || *v.Rank > math.MaxInt32 {
 			return fusion.StoredScore{}, fmt.Sprintf("has rank %d: ranks are counted from 1", *v.Rank)
 		}
 	case v.Origin == "":
-		said.Origin = fusion.FromExact
+		score.Origin = fusion.FromExact
 	case origin == fusion.FromHit:
 		return fusion.StoredScore{}, `is a hit without a rank`
 	case origin == fusion.FromNone:
 		return fusion.StoredScore{}, fmt.Sprintf("has the origin %s, which does not exist", wording.Quote(v.Origin))
 	default:
-		said.Origin = origin
+		score.Origin = origin
 	}
-	return said, ""
+	return score, ""
 }

@@ -92,12 +92,12 @@ func (r *Request) questionAndEarlier(wrong *fault.Problems, limit int) (asked st
 		if m.Role != userRole || strings.TrimSpace(m.Content) == "" {
 			continue
 		}
-		said := question.Shorten(m.Content, limit)
-		wrong.Text(wording.Pointer("/messages", i)+"/content", "message", "empty_question", said, limit)
+		shortened := question.Shorten(m.Content, limit)
+		wrong.Text(wording.Pointer("/messages", i)+"/content", "message", "empty_question", shortened, limit)
 		if asked != "" {
 			before = append(before, asked)
 		}
-		asked = said
+		asked = shortened
 		if len(*wrong) > fault.MaxProblems {
 			break
 		}

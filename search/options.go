@@ -37,7 +37,7 @@ func (l *lineUp) checkOptions(r *Request, methods []plan.Method, wrong *fault.Pr
 	taken := func(option fusion.Option) bool {
 		return slices.ContainsFunc(methods, func(m plan.Method) bool { return m.Takes(option) })
 	}
-	refuse := func(pointer, what string, option fusion.Option) {
+	refuse := func(pointer, noun string, option fusion.Option) {
 		if taken(option) {
 			return
 		}
@@ -55,14 +55,14 @@ func (l *lineUp) checkOptions(r *Request, methods []plan.Method, wrong *fault.Pr
 			"%s %s %s: it is for %s; leave it out or name one of these in fusion",
 			asked,
 			verb,
-			what,
+			noun,
 			wording.List(fusion.MethodNames(takesOption(option))),
 		)
 	}
 	if len(r.Weights) > 0 {
 		refuse("/weights", "weights", fusion.OptionWeights)
 		for _, name := range sortedKeys(r.Weights) {
-			if l.numberOf(name) >= 0 && taken(fusion.OptionWeights) {
+			if l.expertIndex(name) >= 0 && taken(fusion.OptionWeights) {
 				refuse(wording.Pointer("/weights", name), "weights of experts", fusion.OptionExpertWeights)
 			}
 		}

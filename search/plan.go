@@ -158,7 +158,7 @@ func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 	}
 	for n, name := range *names {
 		pointer := wording.Pointer("/experts", n)
-		i := l.numberOf(name)
+		i := l.expertIndex(name)
 		switch {
 		case l.panel.Late != nil && name == l.panel.Late.Name():
 			wrong.Add(
@@ -305,8 +305,8 @@ func sortedKeys(weights map[string]float64) []string {
 	return slices.Sorted(maps.Keys(weights))
 }
 
-// numberOf returns the index of the expert with a name in panel.Experts; -1 if there is none.
-func (l *lineUp) numberOf(name string) int {
+// expertIndex returns the index of the expert with a name in panel.Experts; -1 if there is none.
+func (l *lineUp) expertIndex(name string) int {
 	return slices.IndexFunc(l.panel.Experts, func(x *sources.Dense) bool { return x.Name() == name })
 }
 

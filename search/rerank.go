@@ -105,18 +105,18 @@ func (l *lineUp) rerankBy(
 	if err := by.takeRoom(ctx, lookup.TokenRoom*bytes); err != nil {
 		return out, err
 	}
-	var said []learned.Relevance
+	var judged []learned.Relevance
 	err := run.Guard(func() (err error) {
-		said, err = x.Score(ctx, r.Question, passages)
-		if err == nil && len(said) != len(passages) {
-			err = fmt.Errorf("the reranker scored %d texts of %d", len(said), len(passages))
+		judged, err = x.Score(ctx, r.Question, passages)
+		if err == nil && len(judged) != len(passages) {
+			err = fmt.Errorf("the reranker scored %d texts of %d", len(judged), len(passages))
 		}
 		return err
 	})
 	if err != nil {
 		return lookup.RerankResponse{}, lookup.ModelError(ctx, fmt.Sprintf("reranker %q", x.Name), l.limits.Timeout, err)
 	}
-	for i, s := range said {
+	for i, s := range judged {
 		out.Scores = append(out.Scores, float32(s.Score))
 		if s.Cut {
 			out.Truncated = append(out.Truncated, i)

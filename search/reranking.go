@@ -44,9 +44,9 @@ func (e *Engine) Judgements(
 			return nil, err
 		}
 	}
-	var said []learned.Relevance
-	err = run.Guard(func() error { said, err = x.Score(ctx, question, passages); return err })
-	for _, s := range said {
+	var judged []learned.Relevance
+	err = run.Guard(func() error { judged, err = x.Score(ctx, question, passages); return err })
+	for _, s := range judged {
 		scores = append(scores, s.Score)
 	}
 	return scores, err

@@ -83,11 +83,12 @@ func accuracyCurves(r *evaluation.Report, o order) chartView {
 	}), o.shown)
 }
 
-// methodLines returns the line of each method of a table, in the order; methods without a point have none.
-func (o order) methodLines(t *evaluation.Table, of func(row *evaluation.Row) line) (out []line) {
+// methodLines returns the line of each method of a table, in the order. lineOf makes the line of a row; one without a
+// point is left out.
+func (o order) methodLines(t *evaluation.Table, lineOf func(row *evaluation.Row) line) (out []line) {
 	for _, name := range o.methods {
 		row := rowOf(t, name)
-		if l := of(row); len(l.x) > 0 {
+		if l := lineOf(row); len(l.x) > 0 {
 			l.method = name
 			l.kind = row.Kind
 			out = append(out, l)

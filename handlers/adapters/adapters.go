@@ -25,7 +25,7 @@ import (
 // All returns the adapters of all other APIs that a server speaks, such as MCP and OpenAI's.
 func All() []handlers.Adapter {
 	var all []handlers.Adapter
-	totals := &countedFiles{of: map[countedCollection]countedGeneration{}}
+	totals := &countedFiles{counted: map[countedCollection]countedGeneration{}}
 	for _, some := range [][]handlers.Adapter{
 		modelContext(), openAI(), chatRoutes(), storeRoutes(totals), storeFiles(totals), rerankRoutes(), difyRoutes(),
 	} {

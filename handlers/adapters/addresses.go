@@ -25,7 +25,7 @@ func addressOf(r *http.Request, e handlers.Engine) addressBook {
 		scheme = "https://"
 	}
 	a := addressBook{base: scheme + r.Host + front.BasePath(r.Context())}
-	if of, ok := e.(interface{ OneOfSeveral() bool }); ok && of.OneOfSeveral() {
+	if engine, ok := e.(interface{ OneOfSeveral() bool }); ok && engine.OneOfSeveral() {
 		a.collection = collectionOf(e)
 	}
 	return a

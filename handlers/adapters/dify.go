@@ -106,7 +106,7 @@ func (in *difyRequest) retrieve(
 			)
 		}
 	}
-	request := search.Request{K: min(atLeast(most), e.Limits().K), Fields: passageFields}
+	request := search.Request{K: min(searchDepth(most), e.Limits().K), Fields: passageFields}
 	appendQuery(&request, in.Query, in.Messages)
 	request.Answer.Wanted = marksByDefault(e)
 	if in.Setting.ScoreThreshold != nil {
@@ -127,7 +127,7 @@ func (in *difyRequest) retrieve(
 	out.Verdict = string(response.Verdict)
 	out.Asked = response.Asked
 	out.Records = []difyRecord{}
-	results, scores := firstAbove(response, most, request.MinConfidence)
+	results, scores := resultsAbove(response, most, request.MinConfidence)
 	for i, x := range results {
 		metadata := map[string]any{"id": x.ID} // never null, which Dify does not bear
 		if i == 0 && len(out.Notes) > 0 {

@@ -16,8 +16,8 @@ type fileTotals struct{ files, bytes int }
 // countedFiles caches the totals of each collection and caller for one generation, since programs that wait for their
 // files to be read poll them. It is safe for concurrent use.
 type countedFiles struct {
-	mu sync.Mutex
-	of map[countedCollection]countedGeneration
+	mu      sync.Mutex
+	counted map[countedCollection]countedGeneration
 }
 
 // countedCollection is the cache key of countedFiles: a collection and a caller, since a key with a filter sees only
@@ -38,9 +38,9 @@ type countedGeneration struct {
 // generation has not changed. It fails if the documents cannot be listed.
 func (c *countedFiles) countFor(ctx context.Context, e handlers.DocumentKeeper) (totals fileTotals, err error) {
 	generation, passages := e.Generation()
-	of := countedCollection{e.Collection(), identity.Of(ctx).Name}
+	key := countedCollection{e.Collection(), identity.Of(ctx).Name}
 	c.mu.Lock()
-	kept, known := c.of[of]
+	kept, known := c.counted[key]
 	c.mu.Unlock()
 	if known && kept.number == generation && kept.passages == passages {
 		return kept.totals, nil
@@ -63,10 +63,10 @@ func (c *countedFiles) countFor(ctx context.Context, e handlers.DocumentKeeper) 
 	// What was published meanwhile is counted when it is asked for again.
 	if after, _ := e.Generation(); after == generation {
 		c.mu.Lock()
-		if len(c.of) >= mostCounted {
-			clear(c.of)
+		if len(c.counted) >= mostCounted {
+			clear(c.counted)
 		}
-		c.of[of] = countedGeneration{generation, passages, totals}
+		c.counted[key] = countedGeneration{generation, passages, totals}
 		c.mu.Unlock()
 	}
 	return totals, nil

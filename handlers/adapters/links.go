@@ -12,7 +12,7 @@ import (
 // The words stay. The zero value allows no address.
 type linkFilter struct {
 	allowed map[string]bool
-	held    string // the end of the text so far, which may be the beginning of a link
+	pending string // the end of the text so far, which may be the beginning of a link
 	last    byte   // last byte that write returned; 0: none
 }
 
@@ -36,8 +36,8 @@ func (f *linkFilter) allowAddress(address string) {
 // filterPiece takes the next piece of the text and returns the filtered text to show now. Unless ends is set, which
 // says that no link goes on after the piece, its end may be held back until the next call.
 func (f *linkFilter) filterPiece(piece string, ends bool) string {
-	in := f.held + piece
-	f.held = ""
+	in := f.pending + piece
+	f.pending = ""
 	var out strings.Builder
 	emit := func(text string) {
 		if text != "" {
@@ -48,7 +48,7 @@ func (f *linkFilter) filterPiece(piece string, ends bool) string {
 	for in != "" {
 		shown, taken, more := f.filterNext(in)
 		if more && !ends && len(in) < mostAddress {
-			f.held = in
+			f.pending = in
 			break
 		}
 		emit(shown)

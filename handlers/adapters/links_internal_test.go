@@ -51,8 +51,8 @@ func TestLinkFilterHolds(t *testing.T) {
 	f := &linkFilter{}
 	for i := range 100 {
 		f.filterPiece(fmt.Sprintf("%d http://%s", i, strings.Repeat("x", 5000)), false)
-		if len(f.held) > mostAddress {
-			t.Fatalf("%d bytes are held back", len(f.held))
+		if len(f.pending) > mostAddress {
+			t.Fatalf("%d bytes are held back", len(f.pending))
 		}
 	}
 }

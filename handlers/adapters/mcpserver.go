@@ -43,7 +43,7 @@ func modelContext() []handlers.Adapter {
 				var failed error // the message has one call at most
 				t := &toolCaller{engine: e, collection: collectionOf(e), base: addressOf(r, e),
 					failed: func(err error) { failed = err }}
-				answer, err := bySDK(r, serverOf(all, t))
+				answer, err := answerBySDK(r, serverOf(all, t))
 				if isRefusal(failed) {
 					return handlers.Answer{}, failed
 				}
@@ -106,9 +106,10 @@ func notAMessage(format string, args ...any) error {
 	return fieldError("invalid_message", "", format, args...)
 }
 
-// bySDK returns the SDK's answer to a request as a route's answer. A text of the SDK in plain text becomes a problem;
-// errors of the protocol and of tools, which a model reads, stay as they are. It replaces r's headers by a copy.
-func bySDK(r *http.Request, s *mcp.Server) (handlers.Answer, error) {
+// answerBySDK returns the SDK's answer to a request as a route's answer. A text of the SDK in plain text becomes a
+// problem; errors of the protocol and of tools, which a model reads, stay as they are. It replaces r's headers by a
+// copy.
+func answerBySDK(r *http.Request, s *mcp.Server) (handlers.Answer, error) {
 	r.Header = r.Header.Clone()
 	r.Header.Set(
 		"Accept", "application/json, text/event-stream",

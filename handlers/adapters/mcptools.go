@@ -47,8 +47,8 @@ func toolOf[In, Out any](
 			return nil, err
 		}
 		// Of a server's it was found before (collectionOfCall).
-		if of, ok := any(in).(interface{ collectionNames() []string }); ok && t.alone {
-			names := slices.Compact(slices.Sorted(slices.Values(of.collectionNames())))
+		if named, ok := any(in).(interface{ collectionNames() []string }); ok && t.alone {
+			names := slices.Compact(slices.Sorted(slices.Values(named.collectionNames())))
 			if all := strings.Join(names, ","); all != "" && all != t.collection {
 				return nil, fieldError(collections.Unknown, "/collection", "there is no collection %.64q here", all)
 			}

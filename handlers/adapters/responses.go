@@ -288,8 +288,8 @@ func (s *responseStream) newEvent(kind string, fields map[string]any) responseEv
 	return e
 }
 
-// ofText returns the next event of a type that concerns the text, with the ids of its message and part.
-func (s *responseStream) ofText(kind string, fields map[string]any) responseEvent {
+// newTextEvent returns the next event of a type that concerns the text, with the ids of its message and part.
+func (s *responseStream) newTextEvent(kind string, fields map[string]any) responseEvent {
 	e := s.newEvent(kind, fields)
 	e["item_id"] = s.item
 	e["output_index"] = 0
@@ -313,7 +313,7 @@ func (s *responseStream) stream(
 			s.newEvent("output_item.added", map[string]any{"output_index": 0, "item": responseMessage{
 				ID: s.item, Type: "message", Status: "in_progress", Role: "assistant", Content: []responsePart{},
 			}}),
-			s.ofText("content_part.added", map[string]any{"part": s.newPart("", "", nil)}),
+			s.newTextEvent("content_part.added", map[string]any{"part": s.newPart("", "", nil)}),
 		)
 	}
 	found, err := s.a.answerTo(ctx, e, request, func(text string) error {
@@ -322,7 +322,7 @@ func (s *responseStream) stream(
 				return err
 			}
 		}
-		return send(s.ofText("output_text.delta", map[string]any{"delta": text, "logprobs": []any{}}))
+		return send(s.newTextEvent("output_text.delta", map[string]any{"delta": text, "logprobs": []any{}}))
 	})
 	if err == nil && !begun { // nothing was written
 		err = begin()
@@ -335,18 +335,18 @@ func (s *responseStream) stream(
 	part := message.Content[0]
 	var events []any
 	for i, citation := range part.Annotations {
-		events = append(events, s.ofText("output_text.annotation.added", map[string]any{
+		events = append(events, s.newTextEvent("output_text.annotation.added", map[string]any{
 			"annotation_index": i, "annotation": citation,
 		}))
 	}
-	last := s.ofText("output_text.done", map[string]any{"text": part.Text, "logprobs": []any{}})
+	last := s.newTextEvent("output_text.done", map[string]any{"text": part.Text, "logprobs": []any{}})
 	if s.a.refusal != "" {
-		events = append(events, s.ofText("refusal.delta", map[string]any{"delta": s.a.refusal}))
-		last = s.ofText("refusal.done", map[string]any{"refusal": s.a.refusal})
+		events = append(events, s.newTextEvent("refusal.delta", map[string]any{"delta": s.a.refusal}))
+		last = s.newTextEvent("refusal.done", map[string]any{"refusal": s.a.refusal})
 	}
 	return sendAll(send, append(events,
 		last,
-		s.ofText("content_part.done", map[string]any{"part": part}),
+		s.newTextEvent("content_part.done", map[string]any{"part": part}),
 		s.newEvent("output_item.done", map[string]any{"output_index": 0, "item": message}),
 		s.newEvent(whole.Status, map[string]any{"response": whole}),
 	)...)

@@ -49,9 +49,9 @@ func probabilities(r reply.Response) []float64 {
 	return out
 }
 
-// atLeast returns how many results to search for if so many are wanted: at least five, since confidence_any is
+// searchDepth returns how many results to search for if so many are wanted: at least five, since confidence_any is
 // calibrated for five, ten and twenty.
-func atLeast(results int) int { return max(results, 5) }
+func searchDepth(results int) int { return max(results, 5) }
 
 // checkThreshold returns a problem unless the threshold is from 0 to 1.
 func checkThreshold(pointer string, threshold float64) error {
@@ -63,9 +63,9 @@ func checkThreshold(pointer string, threshold float64) error {
 	return nil
 }
 
-// firstAbove returns the results before the first whose score (probabilities) is below the threshold, at most most, and
-// their scores.
-func firstAbove(r reply.Response, most int, threshold float64) ([]reply.Result, []float64) {
+// resultsAbove returns the results before the first whose score (probabilities) is below the threshold, at most most,
+// and their scores.
+func resultsAbove(r reply.Response, most int, threshold float64) ([]reply.Result, []float64) {
 	all := probabilities(r)
 	for i, score := range all {
 		if i == most || score < threshold {

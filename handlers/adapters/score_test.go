@@ -81,7 +81,7 @@ func TestScores(t *testing.T) {
 			t.Fatalf("%v, more than %v", sum, any)
 		}
 		most, threshold := rapid.IntRange(1, 20).Draw(t, "most"), rapid.Float64Range(0, 1).Draw(t, "threshold")
-		results, some := firstAbove(r, most, threshold)
+		results, some := resultsAbove(r, most, threshold)
 		if len(results) != len(some) || len(some) > most || len(some) > 0 && some[len(some)-1] < threshold ||
 			len(some) < min(most, len(fused)) && probabilities(r)[len(some)] >= threshold {
 			t.Fatalf("%d of %d at %v: %v of %v", most, len(fused), threshold, some, probabilities(r))

@@ -5,7 +5,7 @@ import "strings"
 // stopFilter cuts a text before the first of some stop texts in it. The zero value passes everything.
 type stopFilter struct {
 	texts   []string
-	held    string // the end of the text so far, which may be the beginning of one of texts
+	pending string // the end of the text so far, which may be the beginning of one of texts
 	stopped bool
 }
 
@@ -15,8 +15,8 @@ func (f *stopFilter) filterPiece(piece string, ends bool) string {
 	if f.stopped {
 		return ""
 	}
-	in := f.held + piece
-	f.held = ""
+	in := f.pending + piece
+	f.pending = ""
 	first := -1
 	for _, text := range f.texts {
 		if at := strings.Index(in, text); text != "" && at >= 0 && (first < 0 || at < first) {
@@ -38,6 +38,6 @@ func (f *stopFilter) filterPiece(piece string, ends bool) string {
 			}
 		}
 	}
-	f.held = in[len(in)-keep:]
+	f.pending = in[len(in)-keep:]
 	return in[:len(in)-keep]
 }

@@ -170,15 +170,15 @@ func (a *chatAnswer) talkAboutAll(kind talk.Kind, all collectionOverview) {
 			"I say where each answer stands, and I say so where I find none.%s", a.collection, all.sizeText(), examples)
 	case talk.Count, talk.About:
 		a.appendText("%s has %s.", a.collection, all.sizeText())
-		a.listSome(all.documents)
+		a.appendTitles(all.documents)
 	case talk.Updated:
-		a.sayAge(all)
+		a.appendAges(all)
 	}
 }
 
-// listSome appends the titles and ids of at most mostShown documents, evenly chosen, as a list, and how many these are
-// if there are more; nothing if there are none.
-func (a *chatAnswer) listSome(documents []corpus.Document) {
+// appendTitles appends the titles and ids of at most mostShown documents, evenly chosen, as a list, and how many these
+// are if there are more; nothing if there are none.
+func (a *chatAnswer) appendTitles(documents []corpus.Document) {
 	if len(documents) == 0 {
 		return
 	}
@@ -201,8 +201,8 @@ func describeDocument(d *corpus.Document) string {
 	return d.ID
 }
 
-// sayAge appends which documents were changed last and first.
-func (a *chatAnswer) sayAge(all collectionOverview) {
+// appendAges appends which documents were changed last and first.
+func (a *chatAnswer) appendAges(all collectionOverview) {
 	dated := slices.DeleteFunc(slices.Clone(all.documents), func(d corpus.Document) bool { return d.Modified.IsZero() })
 	if len(dated) == 0 {
 		a.appendText("%s has %s. It is not known when they were changed last.", a.collection, all.sizeText())
@@ -251,7 +251,7 @@ func (a *chatAnswer) talkAboutOne(
 			return nil, nil
 		case len(named) > 1:
 			a.appendText("%s has several documents of this name. Which one is meant?", a.collection)
-			a.listSome(named)
+			a.appendTitles(named)
 			return a.endTalk(talkNote)
 		default:
 			return a.describeOne(ctx, e, &named[0])

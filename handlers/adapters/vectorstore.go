@@ -95,7 +95,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 		}
 	}
 	request := search.Request{
-		K:             min(atLeast(most), e.Limits().K),
+		K:             min(searchDepth(most), e.Limits().K),
 		Fields:        passageFields,
 		MinConfidence: in.RankingOptions.ScoreThreshold,
 	}
@@ -125,7 +125,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 	if response.Asked != "" {
 		out.SearchQuery = []string{response.Asked} // how it was understood
 	}
-	results, scores := firstAbove(response, most, in.RankingOptions.ScoreThreshold)
+	results, scores := resultsAbove(response, most, in.RankingOptions.ScoreThreshold)
 	for i, x := range results {
 		hit := storeHit{
 			FileID:     x.ID,

@@ -128,20 +128,20 @@ func (a *Admission) TakeBodyMemory(ctx context.Context, more int) *schema.Proble
 		a.AnswerMemory.GiveUpPlaces()
 		return schema.NewProblem("too_many_requests", "The request bodies that are being read take all the memory that they may have: try again in a moment.")
 	}
-	held := &ExchangeOf(ctx).Admitted
-	held.Mu.Lock()
-	defer held.Mu.Unlock()
-	held.bodyBytes += int64(more)
+	admitted := &ExchangeOf(ctx).Admitted
+	admitted.Mu.Lock()
+	defer admitted.Mu.Unlock()
+	admitted.bodyBytes += int64(more)
 	return nil
 }
 
 // TakeValueMemory takes memory for the parsed values of a body, at most all that there is for bodies. It returns nil,
 // or the problem that others have taken it (429).
 func (a *Admission) TakeValueMemory(ctx context.Context, values int) *schema.Problem {
-	held := &ExchangeOf(ctx).Admitted
-	held.Mu.Lock()
-	left := a.bodyBytes - held.bodyBytes
-	held.Mu.Unlock()
+	admitted := &ExchangeOf(ctx).Admitted
+	admitted.Mu.Lock()
+	left := a.bodyBytes - admitted.bodyBytes
+	admitted.Mu.Unlock()
 	return a.TakeBodyMemory(ctx, int(min(int64(min(values, schema.MaxValues)*valueBytes), left)))
 }
 
@@ -152,14 +152,14 @@ const valueBytes = 128
 // ReleaseWork gives back the request's place and the memory of its body, once its answer is made: a slow reader of the
 // answer must not delay other requests.
 func (a *Admission) ReleaseWork(ctx context.Context) {
-	held := &ExchangeOf(ctx).Admitted
-	held.Mu.Lock()
-	defer held.Mu.Unlock()
-	if held.place != nil {
-		held.place.Leave()
+	admitted := &ExchangeOf(ctx).Admitted
+	admitted.Mu.Lock()
+	defer admitted.Mu.Unlock()
+	if admitted.place != nil {
+		admitted.place.Leave()
 	}
-	a.bodyMemory.Release(held.bodyBytes)
-	held.place, held.bodyBytes = nil, 0
+	a.bodyMemory.Release(admitted.bodyBytes)
+	admitted.place, admitted.bodyBytes = nil, 0
 }
 
 // ReleaseAll gives back the request's place and the memory of its body and answer.
@@ -173,37 +173,37 @@ func (a *Admission) ReleaseAll(ctx context.Context) {
 // no memory in time, or ever, for so much; otherwise the error is its context's.
 func (a *Admission) AnswerMemoryOf(r *http.Request) func(context.Context, int) error {
 	return func(ctx context.Context, bytes int) error {
-		held := &ExchangeOf(r.Context()).Admitted
-		held.Mu.Lock()
-		place := held.place
-		beside := held.Extra
-		had := held.Room.Bytes() > 0
-		held.Mu.Unlock()
+		admitted := &ExchangeOf(r.Context()).Admitted
+		admitted.Mu.Lock()
+		place := admitted.place
+		beside := admitted.Extra
+		had := admitted.Room.Bytes() > 0
+		admitted.Mu.Unlock()
 		if had { // it does not wait with what others may wait for
-			return a.growAnswer(held, held.Room.Bytes()+int64(bytes))
+			return a.growAnswer(admitted, admitted.Room.Bytes()+int64(bytes))
 		}
 		took, err := a.waitForMemory(ctx, r, place, bytes+beside)
-		held.Mu.Lock()
-		defer held.Mu.Unlock()
-		held.Room = took
+		admitted.Mu.Lock()
+		defer admitted.Mu.Unlock()
+		admitted.Room = took
 		return err
 	}
 }
 
 // growAnswer grows the memory that held has for its answer to this many bytes; it never shrinks it. It returns the
 // problem that there is no memory left.
-func (a *Admission) growAnswer(held *admittedRequest, bytes int64) error {
-	held.Mu.Lock()
-	defer held.Mu.Unlock()
-	if bytes > held.Room.Bytes() && !a.AnswerMemory.Resize(&held.Room, bytes) {
+func (a *Admission) growAnswer(admitted *admittedRequest, bytes int64) error {
+	admitted.Mu.Lock()
+	defer admitted.Mu.Unlock()
+	if bytes > admitted.Room.Bytes() && !a.AnswerMemory.Resize(&admitted.Room, bytes) {
 		return NoMemoryLeft()
 	}
 	return nil
 }
 
-// WidenTo grows the memory of the request's answer to this many bytes and what sending them takes; it never shrinks it.
-// It returns the problem that there is no memory left.
-func (a *Admission) WidenTo(r *http.Request, bytes int) error {
+// GrowAnswer grows the memory of the request's answer to this many bytes and what sending them takes; it never shrinks
+// it. It returns the problem that there is no memory left.
+func (a *Admission) GrowAnswer(r *http.Request, bytes int) error {
 	return a.growAnswer(&ExchangeOf(r.Context()).Admitted, int64(bytes)+overload.Overhead(r))
 }
 
@@ -251,13 +251,13 @@ func NoMemoryLeft() *schema.Problem {
 	)
 }
 
-// Shrink changes the memory that an answer holds to what sending its JSON takes, mostly less. If that is more, it takes
-// the difference without waiting, and returns the problem that there is no memory left if it cannot.
-func (a *Admission) Shrink(r *http.Request, text []byte) *schema.Problem {
-	held := &ExchangeOf(r.Context()).Admitted
-	held.Mu.Lock()
-	defer held.Mu.Unlock()
-	if !a.AnswerMemory.Resize(&held.Room, int64(len(text))+overload.Overhead(r)) {
+// ShrinkAnswer changes the memory that an answer holds to what sending its JSON takes, mostly less. If that is more, it
+// takes the difference without waiting, and returns the problem that there is no memory left if it cannot.
+func (a *Admission) ShrinkAnswer(r *http.Request, text []byte) *schema.Problem {
+	admitted := &ExchangeOf(r.Context()).Admitted
+	admitted.Mu.Lock()
+	defer admitted.Mu.Unlock()
+	if !a.AnswerMemory.Resize(&admitted.Room, int64(len(text))+overload.Overhead(r)) {
 		return NoMemoryLeft()
 	}
 	return nil
@@ -265,9 +265,9 @@ func (a *Admission) Shrink(r *http.Request, text []byte) *schema.Problem {
 
 // ReleaseAnswer gives back the memory of an answer that has been sent.
 func (a *Admission) ReleaseAnswer(ctx context.Context) {
-	held := &ExchangeOf(ctx).Admitted
-	held.Mu.Lock()
-	defer held.Mu.Unlock()
-	a.AnswerMemory.GiveBack(held.Room)
-	held.Room = overload.Share{}
+	admitted := &ExchangeOf(ctx).Admitted
+	admitted.Mu.Lock()
+	defer admitted.Mu.Unlock()
+	a.AnswerMemory.GiveBack(admitted.Room)
+	admitted.Room = overload.Share{}
 }

@@ -38,7 +38,7 @@ type Exchange struct {
 	Refusal func(*schema.Problem) (status int, body any)
 	Cause   error // behind the problem, for the log alone
 
-	Group    string          // of its turns and places (joinGroup); "": none
+	Group    string          // of its turns and places (setGroup); "": none
 	Arrived  time.Time       // when the whole request was received; later by the time spent opening collections
 	Admitted admittedRequest // its place and memory
 	Turn     heldTurn        // the processor that it keeps

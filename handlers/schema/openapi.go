@@ -182,12 +182,12 @@ func readDocument(source []byte) (*Document, error) {
 
 // memberOf returns the object at a path of keys inside a document that was read from YAML or JSON. It returns a nil
 // map, to which nothing can be added, if there is none.
-func memberOf(of any, path ...string) map[string]any {
+func memberOf(tree any, path ...string) map[string]any {
 	for _, name := range path {
-		object, _ := of.(map[string]any)
-		of = object[name]
+		object, _ := tree.(map[string]any)
+		tree = object[name]
 	}
-	object, _ := of.(map[string]any)
+	object, _ := tree.(map[string]any)
 	return object
 }
 
@@ -216,8 +216,8 @@ func completeDocument(tree map[string]any, table []problemCode, paths yaml.Node)
 		}
 	}
 	for _, item := range memberOf(tree, "paths") {
-		for _, of := range memberOf(item) {
-			o := memberOf(of)
+		for _, operation := range memberOf(item) {
+			o := memberOf(operation)
 			statuses, _ := o["x-problems"].([]any)
 			delete(o, "x-problems")
 			refusal, _ := o["x-refusal"].(string)
@@ -246,8 +246,8 @@ func completeDocument(tree map[string]any, table []problemCode, paths yaml.Node)
 // isForeign reports whether a path item of the document, an object of operations by method, belongs to an interface
 // that others have defined, such as OpenAI's: one of its operations has the tag OthersTag.
 func isForeign(item any) bool {
-	for _, of := range memberOf(item) {
-		if tags, _ := memberOf(of)["tags"].([]any); slices.Contains(tags, any(OthersTag)) {
+	for _, operation := range memberOf(item) {
+		if tags, _ := memberOf(operation)["tags"].([]any); slices.Contains(tags, any(OthersTag)) {
 			return true
 		}
 	}
@@ -270,8 +270,8 @@ func nameCollections(tree map[string]any, order int) {
 			continue
 		}
 		copied := map[string]any{}
-		for method, of := range memberOf(item) {
-			o := maps.Clone(memberOf(of))
+		for method, operation := range memberOf(item) {
+			o := maps.Clone(memberOf(operation))
 			was, _ := o["x-order"].(int)
 			o["x-order"] = order + was
 			o["operationId"] = fmt.Sprint(o["operationId"], "Of")

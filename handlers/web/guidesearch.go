@@ -15,8 +15,8 @@ type Finding struct {
 	Text    string
 }
 
-// shownFinding is a Finding as the page shows it.
-type shownFinding struct{ Path, Page, Heading, Text string }
+// findingView is a Finding as the page shows it.
+type findingView struct{ Path, Page, Heading, Text string }
 
 // textShown is the largest number of bytes of a passage that are shown.
 const textShown = 400
@@ -27,9 +27,9 @@ func GuideResults(question string, found []Finding) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := []shownFinding{}
+	shown := []findingView{}
 	for _, f := range found {
-		x, err := b.shownFinding(f)
+		x, err := b.newFindingView(f)
 		if err != nil {
 			return nil, err
 		}
@@ -41,8 +41,8 @@ func GuideResults(question string, found []Finding) ([]byte, error) {
 	})
 }
 
-// shownFinding returns a finding with the address of its section. It fails if the guide has no such page.
-func (b *book) shownFinding(f Finding) (x shownFinding, err error) {
+// newFindingView returns a finding with the address of its section. It fails if the guide has no such page.
+func (b *book) newFindingView(f Finding) (x findingView, err error) {
 	for _, p := range b.pages {
 		if p.Name != f.Page {
 			continue
@@ -50,7 +50,7 @@ func (b *book) shownFinding(f Finding) (x shownFinding, err error) {
 		if err := p.rendered(); err != nil {
 			return x, err
 		}
-		x = shownFinding{Path: p.Path, Page: p.Title, Heading: f.Heading, Text: shortenText(f.Text)}
+		x = findingView{Path: p.Path, Page: p.Title, Heading: f.Heading, Text: shortenText(f.Text)}
 		if anchor := p.anchors[f.Heading]; anchor != "" {
 			x.Path += "#" + anchor
 		}

@@ -176,7 +176,7 @@ const checking = 5 * time.Second
 // CheckGenerators asks each configured endpoint whether it has its model, one after the other, and returns a result for
 // each. An endpoint may take the shorter of its timeout and 5 s.
 func CheckGenerators(ctx context.Context, config configs.Config) (out []GeneratorCheck) {
-	for _, g := range config.Filled() {
+	for _, g := range config.CompleteGenerators() {
 		g.Timeout = min(g.Timeout, checking)
 		e, err := newEndpoint(g, config.Writing.Unsupported)
 		unusable := err != nil

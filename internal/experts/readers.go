@@ -38,7 +38,7 @@ func (x *Set) openReaders() ([]openedReader, error) {
 	if err != nil {
 		return readers, err
 	}
-	for _, g := range x.config.Filled() {
+	for _, g := range x.config.CompleteGenerators() {
 		e, err := newEndpoint(g, x.config.Writing.Unsupported)
 		if err != nil {
 			return readers, err

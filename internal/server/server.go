@@ -175,7 +175,7 @@ func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 	}
 	s.group.Go(func() error { s.several.closeUnused(s.running); return nil })
 	s.group.Go(func() error { s.several.watchStore(s.running); return nil })
-	s.api.Started()
+	s.api.MarkStarted()
 	return nil
 }
 

@@ -76,26 +76,26 @@ var leastLog = math.Log(1e-6)
 func RerankSignals() []string { return []string{"confidence", "score", "lead", "same"} }
 
 // RerankedSignals returns the signals of a reranking, in the order of RerankSignals, and top, the index of the passage
-// that is first afterwards. scores are the passages' in the ranking, best first, said the reranker's, one for each
-// passage, weight is the reranker's weight, and confidence the ranking's. Passages beyond WithinReach change no signal
-// unless they come first, so that it does not matter whether they were scored. It panics without passages.
-func RerankedSignals(scores, said []float64, weight, confidence float64) (top int, signals []float64) {
-	top = FirstByBoth(scores, said, weight)
+// that is first afterwards. scores are the passages' in the ranking, best first, rerankScores the reranker's, one for
+// each passage, weight is the reranker's weight, and confidence the ranking's. Passages beyond WithinReach change no
+// signal unless they come first, so that it does not matter whether they were scored. It panics without passages.
+func RerankedSignals(scores, rerankScores []float64, weight, confidence float64) (top int, signals []float64) {
+	top = FirstByBoth(scores, rerankScores, weight)
 	others := math.Inf(-1)
 	for i := range max(WithinReach(scores, weight), 1) {
 		if i != top {
-			others = max(others, said[i])
+			others = max(others, rerankScores[i])
 		}
 	}
 	lead := 0.0
 	if !math.IsInf(others, -1) {
-		lead = said[top] - others
+		lead = rerankScores[top] - others
 	}
 	same := 0.0
 	if top == 0 {
 		same = 1
 	}
-	return top, []float64{run.LogOdds(confidence), said[top], lead, same}
+	return top, []float64{run.LogOdds(confidence), rerankScores[top], lead, same}
 }
 
 // reach is a difference of a reranker's scores, in log-odds, that is taken for the greatest by which it prefers one
@@ -111,10 +111,11 @@ func WithinReach(scores []float64, weight float64) (n int) {
 	return n
 }
 
-// FirstByBoth returns the index i with the greatest scores[i] + weight·said[i], the first of equals; 0 without scores.
-func FirstByBoth(scores, said []float64, weight float64) (top int) {
+// FirstByBoth returns the index i with the greatest scores[i] + weight·rerankScores[i], the first of equals; 0 without
+// scores.
+func FirstByBoth(scores, rerankScores []float64, weight float64) (top int) {
 	for i := range scores {
-		if scores[i]+weight*said[i] > scores[top]+weight*said[top] {
+		if scores[i]+weight*rerankScores[i] > scores[top]+weight*rerankScores[top] {
 			top = i
 		}
 	}

@@ -42,16 +42,16 @@ func (w Problems) Err() error {
 	return e
 }
 
-// Text adds one problem if a text is longer than limit bytes, not valid UTF-8, or has nothing but white space. what
+// Text adds one problem if a text is longer than limit bytes, not valid UTF-8, or has nothing but white space. noun
 // names the text for users ("question"), and empty is the code of the problem with an empty one.
-func (w *Problems) Text(pointer, what, empty, text string, limit int) {
+func (w *Problems) Text(pointer, noun, empty, text string, limit int) {
 	switch {
 	case len(text) > limit:
-		w.Add("too_long", pointer, "the %s has %d bytes: at most %d are allowed", what, len(text), limit)
+		w.Add("too_long", pointer, "the %s has %d bytes: at most %d are allowed", noun, len(text), limit)
 	case !utf8.ValidString(text):
-		w.Add("invalid_utf8", pointer, "the %s is not valid UTF-8", what)
+		w.Add("invalid_utf8", pointer, "the %s is not valid UTF-8", noun)
 	case strings.TrimSpace(text) == "":
-		w.Add(empty, pointer, "the %s is empty", what)
+		w.Add(empty, pointer, "the %s is empty", noun)
 	}
 }
 

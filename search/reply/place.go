@@ -33,11 +33,11 @@ type Extent struct {
 
 // PlaceOf returns the place of a passage by its metadata; the zero Place if the passage is of no document.
 func PlaceOf(p *corpus.Passage) (at Place) {
-	of, _, ok := corpus.DocumentOf(p)
+	document, _, ok := corpus.DocumentOf(p)
 	if !ok {
 		return at
 	}
-	at.Document = &DocumentReference{ID: of.ID, Title: of.Title, Source: of.Source}
+	at.Document = &DocumentReference{ID: document.ID, Title: document.Title, Source: document.Source}
 	at.Heading, _ = p.Metadata[corpus.HeadingKey].(string)
 	at.Page, _ = corpus.WholeNumber(p.Metadata[corpus.PageKey])
 	at.PageEnd, _ = corpus.WholeNumber(p.Metadata[corpus.PageEndKey])

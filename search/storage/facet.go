@@ -60,19 +60,19 @@ type sortKey struct {
 // sortKeyOf returns the sort key of a value.
 func sortKeyOf(value any) sortKey {
 	v, _ := conditions.ValueOf(value)
-	switch of := v.Any().(type) {
+	switch typed := v.Any().(type) {
 	case float64:
-		return sortKey{key: conditions.NumberKey(of)}
+		return sortKey{key: conditions.NumberKey(typed)}
 	case bool:
-		return sortKey{kind: 3, key: conditions.BoolKey(of)}
+		return sortKey{kind: 3, key: conditions.BoolKey(typed)}
 	case string:
-		if x, ok := conditions.ParseNumber(of); ok {
+		if x, ok := conditions.ParseNumber(typed); ok {
 			return sortKey{key: conditions.NumberKey(x)}
 		}
-		if from, _, ok := conditions.ParseDate(of); ok {
+		if from, _, ok := conditions.ParseDate(typed); ok {
 			return sortKey{kind: 1, key: conditions.DateKey(from)}
 		}
-		return sortKey{kind: 2, text: of}
+		return sortKey{kind: 2, text: typed}
 	}
 	return sortKey{kind: 4}
 }

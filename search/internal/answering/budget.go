@@ -13,11 +13,11 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// ofGroups returns the passages of a ranking that a page of groups (documents) needs, in the ranking's order: the first
-// GroupSize passages of each document on the page. Models may still move the first within passages: with within above 0
-// it also returns these, passages of their documents, and of the documents before the page. It fails if the ids of the
-// passages cannot be read.
-func (a *Answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error) {
+// groupPassages returns the passages of a ranking that a page of groups (documents) needs, in the ranking's order: the
+// first GroupSize passages of each document on the page. Models may still move the first within passages: with within
+// above 0 it also returns these, passages of their documents, and of the documents before the page. It fails if the ids
+// of the passages cannot be read.
+func (a *Answer) groupPassages(items []fusion.Item, within int) ([]fusion.Item, error) {
 	ordinals := make([]rank.Ordinal, len(items))
 	for i, item := range items {
 		ordinals[i] = item.Ordinal
@@ -93,7 +93,7 @@ func (a *Answer) CutToLimits() error {
 		}
 		more += n
 		if a.Plan.GroupBy != "" {
-			r.Items, err = a.ofGroups(r.Items, max(within, comparedNames))
+			r.Items, err = a.groupPassages(r.Items, max(within, comparedNames))
 			if err != nil {
 				return err
 			}
@@ -181,10 +181,10 @@ func (a *Answer) CutToPage() (err error) {
 }
 
 // pageOf returns the part of a ranking that is answered, from Plan.Offset to Plan.K or the same of groups. It fails if
-// ids cannot be read (ofGroups).
+// ids cannot be read (groupPassages).
 func (a *Answer) pageOf(items []fusion.Item) ([]fusion.Item, error) {
 	if a.Plan.GroupBy != "" {
-		return a.ofGroups(items, 0)
+		return a.groupPassages(items, 0)
 	}
 	return items[min(a.Plan.Offset, len(items)):min(a.Plan.K, len(items))], nil
 }

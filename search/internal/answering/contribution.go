@@ -43,16 +43,16 @@ func (r *Ranking) Credit(ranking int, passage rank.Ordinal, c reply.Contribution
 }
 
 // addModelScores returns a copy of items with weight times a model's score added to each, and credits that contribution
-// to the model (source) in the first ranking. A contribution is how far the model's score in said lies above the lowest
-// one, so that it is never negative and no item falls behind those that the model did not score. said must not be
-// empty.
+// to the model (source) in the first ranking. A contribution is how far the model's score in modelScores lies above the
+// lowest one, so that it is never negative and no item falls behind those that the model did not score. modelScores
+// must not be empty.
 func (r *Ranking) addModelScores(
-	items []fusion.Item, said []float64, weight float64, source, origin string,
+	items []fusion.Item, modelScores []float64, weight float64, source, origin string,
 ) []fusion.Item {
 	raised := slices.Clone(items)
-	least := slices.Min(said)
+	least := slices.Min(modelScores)
 	for i := range raised {
-		above := said[i] - least
+		above := modelScores[i] - least
 		raised[i].Score += weight * above
 		r.Credit(0, raised[i].Ordinal, reply.Contribution{
 			Source:       source,

@@ -101,12 +101,12 @@ func (r *Ranking) AddEarlier(behind *Ranking, about Topic) error {
 			continue
 		}
 		alone := own.Items[0].Ordinal
-		said := make(map[rank.Ordinal]float64, len(other.Items))
+		otherScores := make(map[rank.Ordinal]float64, len(other.Items))
 		for _, item := range other.Items {
-			said[item.Ordinal] = item.Score
+			otherScores[item.Ordinal] = item.Score
 		}
 		least := other.Items[len(other.Items)-1].Score
-		inTopic, err := r.inTopic(own.Items, about)
+		areInTopic, err := r.areInTopic(own.Items, about)
 		if err != nil {
 			return err
 		}
@@ -114,10 +114,10 @@ func (r *Ranking) AddEarlier(behind *Ranking, about Topic) error {
 		for n := range own.Items {
 			item := &own.Items[n]
 			score := 0.0
-			if above, ranked := said[item.Ordinal]; ranked {
+			if above, ranked := otherScores[item.Ordinal]; ranked {
 				score = above - least
 			}
-			if inTopic[n] {
+			if areInTopic[n] {
 				score += sameDocument * spread
 			}
 			item.Score += weight * score
@@ -155,8 +155,8 @@ func (r *Ranking) AddEarlier(behind *Ranking, about Topic) error {
 	return nil
 }
 
-// inTopic returns, for each item, whether its passage is of the topic's document. It fails if ids cannot be read.
-func (r *Ranking) inTopic(items []fusion.Item, about Topic) ([]bool, error) {
+// areInTopic returns, for each item, whether its passage is of the topic's document. It fails if ids cannot be read.
+func (r *Ranking) areInTopic(items []fusion.Item, about Topic) ([]bool, error) {
 	in := make([]bool, len(items))
 	if about.Group == "" {
 		return in, nil
@@ -188,22 +188,22 @@ func AnswerableBehind(alone, behind *float64) *float64 {
 
 // FollowsEarlier reports whether the confidence of the question together with the messages before it (behind) counts,
 // rather than that of the message alone. alone and behind say of each of the two questions whether its own ranking
-// begins with the passage that is first now. sure and surer are the confidences of alone and of behind; nil is lower
-// than any.
+// begins with the passage that is first now. confidence and behindConfidence are the confidences of alone and of
+// behind; nil is lower than any.
 //
 //  1. If one of the two rankings begins with the passage, that question's confidence counts.
 //  2. If both do, the higher confidence counts.
 //  3. If neither does, the lower one counts.
-func FollowsEarlier(alone, behind bool, sure, surer *float64) bool {
+func FollowsEarlier(alone, behind bool, confidence, behindConfidence *float64) bool {
 	if alone != behind {
 		return behind
 	}
 	own, other := math.Inf(-1), math.Inf(-1)
-	if sure != nil {
-		own = *sure
+	if confidence != nil {
+		own = *confidence
 	}
-	if surer != nil {
-		other = *surer
+	if behindConfidence != nil {
+		other = *behindConfidence
 	}
 	if alone {
 		return other > own

@@ -69,7 +69,7 @@ func (a *Answer) Generate(
 			return out, err
 		}
 		before := len(a.Degraded)
-		a.noteLate(ctx, writer.Name, err, "written an answer", "there is none")
+		a.noteMissingModel(ctx, writer.Name, err, "written an answer", "there is none")
 		out.Degraded = append(out.Degraded, a.Degraded[before:]...)
 		return out, nil
 	}
@@ -79,18 +79,18 @@ func (a *Answer) Generate(
 	if wrote.Cut != "" {
 		out.Degraded = append(out.Degraded, reply.Missing{Source: writer.Name, Reason: wrote.Cut})
 	}
-	of := make([]string, len(items))
+	collections := make([]string, len(items))
 	for i, item := range items {
-		of[i] = a.Found.View.CollectionOf(item.Ordinal)
+		collections[i] = a.Found.View.CollectionOf(item.Ordinal)
 	}
-	out.Answer = newGenerated(writer.Name, passages, of, wrote)
+	out.Answer = newGenerated(writer.Name, passages, collections, wrote)
 	return out, nil
 }
 
 // newGenerated returns a generator's text as the API gives it, with the passages that it attended to most (at most
-// mostSupport) and those that it cites. of are the collections of the passages, in the same order. g.Sentences cite
+// mostSupport) and those that it cites. collections are those of the passages, in the same order. g.Sentences cite
 // passages by their number, counted from 1; a number that no passage has makes it panic.
-func newGenerated(name string, passages []corpus.Passage, of []string, g learned.Generation) *reply.Generated {
+func newGenerated(name string, passages []corpus.Passage, collections []string, g learned.Generation) *reply.Generated {
 	out := &reply.Generated{
 		Text:      g.Text,
 		Generated: true,
@@ -112,8 +112,9 @@ func newGenerated(name string, passages []corpus.Passage, of []string, g learned
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Shares[b], g.Shares[a]) })
 	for _, i := range order[:min(mostSupport, len(order))] {
 		p := &passages[i]
-		s := reply.Support{Passage: p.ID, Collection: of[i], Share: run.Printed(g.Shares[i]), Place: reply.PlaceOf(p)}
-		out.Support = append(out.Support, s)
+		out.Support = append(out.Support, reply.Support{
+			Passage: p.ID, Collection: collections[i], Share: run.Printed(g.Shares[i]), Place: reply.PlaceOf(p),
+		})
 	}
 	var cited []int
 	for _, s := range g.Sentences {
@@ -122,7 +123,7 @@ func newGenerated(name string, passages []corpus.Passage, of []string, g learned
 	slices.Sort(cited)
 	for _, n := range slices.Compact(cited) {
 		p := &passages[n-1]
-		c := reply.Citation{Number: n, Passage: p.ID, Collection: of[n-1], Title: p.Title, Place: reply.PlaceOf(p)}
+		c := reply.Citation{Number: n, Passage: p.ID, Collection: collections[n-1], Title: p.Title, Place: reply.PlaceOf(p)}
 		out.Citations = append(out.Citations, c)
 	}
 	return out

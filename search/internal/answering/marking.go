@@ -152,15 +152,15 @@ func leaveTimeToFetch(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // noteUnanswered adds a note to a.Degraded that the reader failed with cause or was too late, so that no answers are
-// marked, and records cause in the run's report (noteLate).
+// marked, and records cause in the run's report (noteMissingModel).
 func (a *Answer) noteUnanswered(ctx context.Context, cause error) {
-	a.noteLate(ctx, a.Plan.Reader.Name, cause, "read the passages", "no answers are marked")
+	a.noteMissingModel(ctx, a.Plan.Reader.Name, cause, "read the passages", "no answers are marked")
 }
 
-// noteLate adds a note to a.Degraded that the model with this name gave no result, and records cause in the run's
-// report. cause decides between failed, out of time and overloaded. The note's text is made from done and so: "it had
-// not DONE in time, so SO", such as "scored the passages" and "they are ranked without it".
-func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, so string) {
+// noteMissingModel adds a note to a.Degraded that the model with this name gave no result, and records cause in the
+// run's report. cause decides between failed, out of time and overloaded. The note's text is made from done and so: "it
+// had not DONE in time, so SO", such as "scored the passages" and "they are ranked without it".
+func (a *Answer) noteMissingModel(ctx context.Context, name string, cause error, done, so string) {
 	status := reply.StatusFailed
 	reason := "it failed, so " + so + "; the server's log says why"
 	switch advice := run.AdviceOf(cause); {
@@ -217,20 +217,20 @@ func (a *Answer) extract(ctx context.Context, read *extract.Read) []reply.Extrac
 		texts[i] = read.Passages[i].Text
 	}
 	function := a.Rules.Words.FunctionWordsOf(ctx, a.Found.View, a.Found.Inquiry.Question)
-	said := grounds.Find(a.Found.Inquiry.Question, function, texts)
+	grounding := grounds.Find(a.Found.Inquiry.Question, function, texts)
 	all := extract.Extracts(
 		read.Passages, read.Readings, a.Plan.Answer.Combine, a.Rankings[0].Confidence, a.Plan.Reader.Chance,
 	)
 	for i := range all {
 		e := &all[i]
-		e.Headline = (e.Chance == nil || *e.Chance >= headlineChance) && said.Support(e.Reading, e.Start, e.End)
+		e.Headline = (e.Chance == nil || *e.Chance >= headlineChance) && grounding.Support(e.Reading, e.Start, e.End)
 	}
 	first := reply.PlaceOf(&read.Passages[0]).Document
 	ofFirst := func(i int) bool {
 		other := reply.PlaceOf(&read.Passages[i]).Document
 		return i == 0 || first != nil && other != nil && other.ID == first.ID
 	}
-	if row, ok := said.Row(ofFirst); ok {
+	if row, ok := grounding.Row(ofFirst); ok {
 		all = slices.DeleteFunc(all, func(e reply.Extract) bool { return e.Reading == row.Passage })
 		all = slices.Insert(all, 0, extractOf(row, &read.Passages[row.Passage], a.Plan.Reader.Chance != nil))
 	}

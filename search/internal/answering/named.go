@@ -53,7 +53,7 @@ func (a *Answer) namedNowhere(ctx context.Context, first []fusion.Item) (names [
 	if err != nil || len(passages) == 0 {
 		return nil, 0, err
 	}
-	names = SaidNowhere(names, &passages[0])
+	names = NamesLackedBy(names, &passages[0])
 	return names, ShareOf(k, names), nil
 }
 
@@ -94,10 +94,10 @@ func ShareOf(k *sources.Keys, words []string) float64 {
 	return these / all
 }
 
-// SaidNowhere returns the names of which passage p has no other form (leastShared). Names with a digit have no other
+// NamesLackedBy returns the names of which passage p has no other form (leastShared). Names with a digit have no other
 // form. If capital letters mark no names in p, as in German, it returns only names with a digit. It reuses the memory
 // of names.
-func SaidNowhere(names []string, p *corpus.Passage) []string {
+func NamesLackedBy(names []string, p *corpus.Passage) []string {
 	text := p.Title + ". " + p.Text
 	words := strings.Fields(text)
 	tells := content.CapitalsTell(text)
@@ -157,11 +157,11 @@ func (a *Answer) LowerVerdict(ctx context.Context, r *Estimates, first []fusion.
 	}
 	share := 1.0
 	if !nothing {
-		names, of, err := a.namedNowhere(ctx, first)
+		names, part, err := a.namedNowhere(ctx, first)
 		if err != nil || len(names) == 0 {
 			return "" // a verdict is no reason to fail
 		}
-		share = of
+		share = part
 		quoted := make([]string, 0, mostNamed)
 		for _, name := range names[:min(len(names), mostNamed)] {
 			quoted = append(quoted, wording.Quote(name))

@@ -66,7 +66,7 @@ func TestSaidNowhere(t *testing.T) {
 		{"Lund", corpus.Passage{Text: "Die Müllerin pflanzte den Birnbaum hinter dem Haus."}, false},
 		{"4711", corpus.Passage{Text: "Die Müllerin pflanzte den Birnbaum hinter dem Haus."}, true},
 	} {
-		if got := len(SaidNowhere([]string{c.name}, &c.in)) > 0; got != c.want {
+		if got := len(NamesLackedBy([]string{c.name}, &c.in)) > 0; got != c.want {
 			t.Errorf("%q in %q: %v", c.name, c.in.Text, got)
 		}
 	}

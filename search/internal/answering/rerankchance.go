@@ -10,21 +10,22 @@ import (
 )
 
 // RerankChance returns the probability that the passage that a ranking and a reranker together put first answers, if no
-// such probability was fitted. scores are the ranking's, said the reranker's, and weight is the reranker's weight.
-// first is the probability that the passage which was first before answers, and any that some passage does; if any is
-// lower than first, first counts. The result is at most any, and 0 if both are 0. There has to be at least one score.
+// such probability was fitted. scores are the ranking's, rerankScores the reranker's, and weight is the reranker's
+// weight. first is the probability that the passage which was first before answers, and any that some passage does; if
+// any is lower than first, first counts. The result is at most any, and 0 if both are 0. There has to be at least one
+// score.
 //
 // It takes the β for which any·softmax(β·scores) gives the first passage its probability, and applies it to scores +
-// weight·said. So the result is higher if the reranker agrees, and lower if it does not.
-func RerankChance(scores, said []float64, weight, first, any float64) float64 {
+// weight·rerankScores. So the result is higher if the reranker agrees, and lower if it does not.
+func RerankChance(scores, rerankScores []float64, weight, first, any float64) float64 {
 	any = max(any, first)
 	if any == 0 {
 		return 0
 	}
-	share := func(of []float64, beta float64) float64 {
-		most := slices.Max(of)
+	share := func(numbers []float64, beta float64) float64 {
+		most := slices.Max(numbers)
 		sum := 0.0
-		for _, x := range of {
+		for _, x := range numbers {
 			sum += math.Exp(beta * (x - most))
 		}
 		return 1 / sum
@@ -42,7 +43,7 @@ func RerankChance(scores, said []float64, weight, first, any float64) float64 {
 	}
 	sums := slices.Clone(scores)
 	for i := range sums {
-		sums[i] += weight * said[i]
+		sums[i] += weight * rerankScores[i]
 	}
 	return any * share(sums, high)
 }
@@ -50,31 +51,31 @@ func RerankChance(scores, said []float64, weight, first, any float64) float64 {
 // setRerankedChance replaces the confidence by that of the passage that is first after reranking: by the reranker's
 // calibration if it applies, else by RerankChance. For a method other than the gate the confidence becomes nil if
 // another passage is first. It changes nothing if there is no confidence, or if a reader will set it afterwards.
-func (a *Answer) setRerankedChance(x *learned.LoadedReranker, scores, said []float64, weight float64) {
+func (a *Answer) setRerankedChance(x *learned.LoadedReranker, scores, rerankScores []float64, weight float64) {
 	r := &a.Rankings[0]
 	if r.Confidence == nil || a.Plan.ReadTwice() && a.readsForConfidence() {
 		return // the reader says it, of the passage that is first then
 	}
 	if !a.Plan.Methods[0].WeighsByQuestion() {
-		if extract.FirstByBoth(scores, said, weight) != 0 {
+		if extract.FirstByBoth(scores, rerankScores, weight) != 0 {
 			r.Confidence, r.Any = nil, nil
 		}
 		return
 	}
 	var sure float64
-	if _, signals := extract.RerankedSignals(scores, said, weight, *r.Confidence); x.Confidence != nil &&
+	if _, signals := extract.RerankedSignals(scores, rerankScores, weight, *r.Confidence); x.Confidence != nil &&
 		a.Plan.Weighs(x) {
-		of, err := x.Confidence.Of(signals)
+		chance, err := x.Confidence.Of(signals)
 		if err != nil {
 			return // it was calibrated otherwise
 		}
-		sure = of
+		sure = chance
 	} else {
 		any := *r.Confidence
 		if r.Any != nil {
 			any = *r.Any
 		}
-		sure = RerankChance(scores, said, weight, *r.Confidence, any)
+		sure = RerankChance(scores, rerankScores, weight, *r.Confidence, any)
 	}
 	r.Confidence = &sure
 	if r.Any != nil {
@@ -84,14 +85,14 @@ func (a *Answer) setRerankedChance(x *learned.LoadedReranker, scores, said []flo
 
 // setRerankedVerdict replaces the chance that the collection answers by the one with the reranker, if its calibration
 // has that, and caps the confidence by it (CapByVerdict). It changes nothing if a reader will do so afterwards.
-func (a *Answer) setRerankedVerdict(x *learned.LoadedReranker, scores, said []float64, weight float64) {
+func (a *Answer) setRerankedVerdict(x *learned.LoadedReranker, scores, rerankScores []float64, weight float64) {
 	r := &a.Rankings[0]
 	by := x.Answerability
 	if by == nil || r.Answerable == nil || !a.Plan.Weighs(x) ||
 		a.Plan.Reader != nil && a.Plan.Reader.Answerability != nil {
 		return
 	}
-	_, signals := extract.RerankedSignals(scores, said, weight, *r.Answerable)
+	_, signals := extract.RerankedSignals(scores, rerankScores, weight, *r.Answerable)
 	if chance, err := by.Chance.Of(signals); err == nil { // else it was calibrated otherwise
 		r.Answerable = &chance
 		a.judgedBy = by

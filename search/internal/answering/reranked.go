@@ -46,16 +46,16 @@ func (a *Answer) Rerank(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		said, err := a.scorePassages(ctx, x, passages)
+		rerankScores, err := a.scorePassages(ctx, x, passages)
 		if err != nil {
-			a.noteLate(ctx, x.Name, err, "scored the passages", "they are ranked without it")
+			a.noteMissingModel(ctx, x.Name, err, "scored the passages", "they are ranked without it")
 		} else if len(first) > 0 {
 			rest := r.Items[within:]
-			weight := weightOf(a.Plan, x, first, said)
+			weight := weightOf(a.Plan, x, first, rerankScores)
 			scores := scoresOf(first)
-			a.setRerankedChance(x, scores, said, weight)
-			a.setRerankedVerdict(x, scores, said, weight)
-			raised := a.addModelScores(first, said, weight, x.Name, reply.OriginRerank)
+			a.setRerankedChance(x, scores, rerankScores, weight)
+			a.setRerankedVerdict(x, scores, rerankScores, weight)
+			raised := a.addModelScores(first, rerankScores, weight, x.Name, reply.OriginRerank)
 			slices.SortStableFunc(raised, func(x, y fusion.Item) int { return cmp.Compare(y.Score, x.Score) })
 			r.Items = append(raised, rest...)
 		}
@@ -114,11 +114,11 @@ func (a *Answer) scorePassages(
 ) (scores []float64, err error) {
 	within, cancel := a.timeToRerank(ctx)
 	defer cancel()
-	var said []learned.Relevance
+	var judged []learned.Relevance
 	err = run.Guard(func() (err error) {
-		said, err = x.Score(within, a.Asked, passages)
-		if err == nil && len(said) != len(passages) {
-			err = fmt.Errorf("the reranker scored %d passages of %d", len(said), len(passages))
+		judged, err = x.Score(within, a.Asked, passages)
+		if err == nil && len(judged) != len(passages) {
+			err = fmt.Errorf("the reranker scored %d passages of %d", len(judged), len(passages))
 		}
 		return err
 	})
@@ -126,7 +126,7 @@ func (a *Answer) scorePassages(
 		return nil, err
 	}
 	cut := 0
-	for _, s := range said {
+	for _, s := range judged {
 		scores = append(scores, s.Score)
 		if s.Cut {
 			cut++
@@ -159,13 +159,13 @@ func (a *Answer) timeToRerank(ctx context.Context) (context.Context, context.Can
 }
 
 // weightOf returns the weight of a reranker's scores: the fitted one if the plan may use it (Plan.Weighs); otherwise
-// the one with which the reranker's scores in said vary as much as those of items. It is 0 if said are all equal, and 1
-// if the items' scores are.
-func weightOf(p *plan.Plan, x *learned.LoadedReranker, items []fusion.Item, said []float64) float64 {
+// the one with which rerankScores vary as much as those of items. It is 0 if rerankScores are all equal, and 1 if the
+// items' scores are.
+func weightOf(p *plan.Plan, x *learned.LoadedReranker, items []fusion.Item, rerankScores []float64) float64 {
 	if p.Weighs(x) {
 		return *x.Weight
 	}
-	own, others := deviation(said), deviation(scoresOf(items))
+	own, others := deviation(rerankScores), deviation(scoresOf(items))
 	switch {
 	case own == 0: // it says the same of all
 		return 0

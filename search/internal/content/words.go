@@ -152,20 +152,20 @@ func (k *knownWords) carriesMeaning(text string, start, end int, function langua
 		}
 	}
 	passages := k.having[part]
-	of := k.random
+	counted := k.random
 	if k.words != nil {
 		if df, term, err := k.words.Frequency(part); err == nil && term {
 			passages = df
-			of = k.all
+			counted = k.all
 		}
 	}
 	switch {
-	case passages == 0 || of < leastCounted:
+	case passages == 0 || counted < leastCounted:
 		return true
 	case function != nil:
-		return of < manyPassages || float64(passages) <= commonShare*float64(of)
+		return counted < manyPassages || float64(passages) <= commonShare*float64(counted)
 	}
-	return math.Log(float64(of)/float64(passages)) >= leastBits*math.Log(float64(k.all))
+	return math.Log(float64(counted)/float64(passages)) >= leastBits*math.Log(float64(k.all))
 }
 
 // countWords returns the frequencies of words in a random sample of passages and the function words of their languages.

@@ -9,12 +9,12 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// nameCopies sets the ids of each result's copies, and the collections that these are of; at most mostCopies. of are
-// the passages of the results. It fails if copies cannot be read or the answer becomes too large.
-func (a *Page) nameCopies(ctx context.Context, results []reply.Result, of []rank.Ordinal) error {
+// nameCopies sets the ids of each result's copies, and the collections that these are of; at most mostCopies. ordinals
+// are the passages of the results. It fails if copies cannot be read or the answer becomes too large.
+func (a *Page) nameCopies(ctx context.Context, results []reply.Result, ordinals []rank.Ordinal) error {
 	var all []rank.Ordinal
 	ends := make([]int, len(results))
-	for i, o := range of {
+	for i, o := range ordinals {
 		others := a.answer.Found.CopiesOf(o)
 		all = append(all, others[:min(len(others), mostCopies)]...)
 		ends[i] = len(all)
@@ -31,11 +31,11 @@ func (a *Page) nameCopies(ctx context.Context, results []reply.Result, of []rank
 		for n, p := range passages[from:end] {
 			if !storage.IsDeleted(p) {
 				results[i].Copies = append(results[i].Copies, p.ID)
-				of := a.answer.Found.View.CollectionOf(all[from+n])
-				if of != "" {
-					results[i].CopiesIn = append(results[i].CopiesIn, of)
+				collection := a.answer.Found.View.CollectionOf(all[from+n])
+				if collection != "" {
+					results[i].CopiesIn = append(results[i].CopiesIn, collection)
 				}
-				if err := a.answer.Grow(len(p.ID) + len(of) + 16); err != nil {
+				if err := a.answer.Grow(len(p.ID) + len(collection) + 16); err != nil {
 					return err
 				}
 			}

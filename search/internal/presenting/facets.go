@@ -19,7 +19,7 @@ func (a *Page) AddFacets(ctx context.Context) error {
 	if len(a.answer.Plan.Facets) == 0 {
 		return nil
 	}
-	of, ok := a.answer.Found.View.Narrowed.(storage.FacetCounter)
+	counter, ok := a.answer.Found.View.Narrowed.(storage.FacetCounter)
 	if !ok {
 		return fmt.Errorf("the store counts no values of fields")
 	}
@@ -39,7 +39,7 @@ func (a *Page) AddFacets(ctx context.Context) error {
 		return err
 	}
 	for i, f := range a.answer.Plan.Facets {
-		facet, err := of.Facet(ctx, f.Field, f.Size)
+		facet, err := counter.Facet(ctx, f.Field, f.Size)
 		if err != nil {
 			return fmt.Errorf("counting the values of %s: %w", wording.Quote(f.Field), err)
 		}

@@ -98,22 +98,22 @@ func (a *Page) readNeighbours(ctx context.Context, wanted []neighbour) (map[neig
 	from := a.answer.Found.View.Passages()
 	var found []storage.Found
 	for len(found) < len(wanted) {
-		of := wanted[len(found)].collection
+		collection := wanted[len(found)].collection
 		var ids []string
 		for _, n := range wanted[len(found):] {
-			if n.collection != of {
+			if n.collection != collection {
 				break
 			}
 			ids = append(ids, corpus.PassageID(n.document, n.number))
 		}
-		some, err := a.answer.Found.View.Lookup(ctx, of, ids)
+		some, err := a.answer.Found.View.Lookup(ctx, collection, ids)
 		if err != nil {
 			return nil, fmt.Errorf("looking for the passages around the results: %w", err)
 		}
 		found = append(found, some...)
 	}
 	var ordinals []rank.Ordinal
-	var of []neighbour
+	var group []neighbour
 	bytes := 0
 	for i, f := range found {
 		if !f.There {
@@ -124,7 +124,7 @@ func (a *Page) readNeighbours(ctx context.Context, wanted []neighbour) (map[neig
 			return nil, fmt.Errorf("passage %d: %w", f.Ordinal, err)
 		}
 		bytes += size
-		ordinals, of = append(ordinals, f.Ordinal), append(of, wanted[i])
+		ordinals, group = append(ordinals, f.Ordinal), append(group, wanted[i])
 	}
 	if bytes > a.answer.Rules.AnswerBytes {
 		return nil, a.answer.Grow(bytes)
@@ -139,7 +139,7 @@ func (a *Page) readNeighbours(ctx context.Context, wanted []neighbour) (map[neig
 	there := make(map[neighbour]*corpus.Passage, len(passages))
 	for i := range passages {
 		if !storage.IsDeleted(passages[i]) {
-			there[of[i]] = &passages[i]
+			there[group[i]] = &passages[i]
 		}
 	}
 	return there, nil

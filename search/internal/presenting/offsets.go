@@ -12,11 +12,11 @@ func countHighlights(unit string, title, text string, all []reply.Highlight, one
 	}
 	titles, texts := reply.Counter{Text: title, Unit: unit}, reply.Counter{Text: text, Unit: unit}
 	count := func(h *reply.Highlight) {
-		of := &texts
+		counter := &texts
 		if h.Field == "title" {
-			of = &titles
+			counter = &titles
 		}
-		h.Start, h.End = of.CountTo(h.Start), of.CountTo(h.End)
+		h.Start, h.End = counter.CountTo(h.Start), counter.CountTo(h.End)
 	}
 	for i := range all {
 		count(&all[i])

@@ -46,12 +46,12 @@ func candidateFields(
 			}
 			taken = room
 		}
-		of, err := r.Found.View.Passages().Read(ctx, some)
+		found, err := r.Found.View.Passages().Read(ctx, some)
 		if err != nil {
 			return fmt.Errorf("reading fields of the candidates: %w", err)
 		}
-		for i := range of {
-			read(from+i, &of[i])
+		for i := range found {
+			read(from+i, &found[i])
 		}
 	}
 	return nil
@@ -135,7 +135,7 @@ func sortBy(items []fusion.Item, keys map[rank.Ordinal]any, descending bool) {
 		b, other := keys[y.Ordinal]
 		switch {
 		case !has || !other:
-			return cmp.Compare(b2i(other), b2i(has))
+			return cmp.Compare(boolToInt(other), boolToInt(has))
 		case descending:
 			return storage.CompareValues(b, a)
 		}
@@ -143,8 +143,8 @@ func sortBy(items []fusion.Item, keys map[rank.Ordinal]any, descending bool) {
 	})
 }
 
-// b2i returns 1 for true and 0 for false.
-func b2i(yes bool) int {
+// boolToInt returns 1 for true and 0 for false.
+func boolToInt(yes bool) int {
 	if yes {
 		return 1
 	}

@@ -42,7 +42,7 @@ type Focuser struct {
 	// if there is no such confidence.
 	Confidence func(
 		ctx context.Context, q *sources.Inquiry, view *snapshot.PinnedView, text string,
-	) (sure float64, known bool)
+	) (confidence float64, known bool)
 }
 
 // Focus returns the part of a text that asks something, if an encoder that is asked cannot read the whole text or if it

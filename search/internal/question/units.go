@@ -133,21 +133,21 @@ func priorOf(text string, before, behind int) (prior float64) {
 // more than one sentence. The prior of a window is the highest of its sentences.
 func windowsOf(sentences []unit, fits func(string) bool) (windows []unit) {
 	var open unit
-	of := 0
+	joined := 0
 	closeWindow := func() {
-		if of > 1 {
+		if joined > 1 {
 			windows = append(windows, open)
 		}
 	}
 	for _, s := range sentences {
-		if both := open.Text + " " + s.Text; of > 0 && fits(both) {
+		if both := open.Text + " " + s.Text; joined > 0 && fits(both) {
 			open.Text = both
 			open.prior = max(open.prior, s.prior)
-			of++
+			joined++
 			continue
 		}
 		closeWindow()
-		open, of = s, 1
+		open, joined = s, 1
 	}
 	closeWindow()
 	return windows

@@ -172,10 +172,10 @@ const shownValues = 3
 // ValuesIn returns the most frequent values of a field among the passages of indexes, at most so many. It returns an
 // empty list if the store does not count values. It fails if counting does.
 func ValuesIn(ctx context.Context, indexes storage.Indexes, field string, most int) ([]storage.FacetValue, error) {
-	of, ok := indexes.(storage.FacetCounter)
+	counter, ok := indexes.(storage.FacetCounter)
 	if !ok {
 		return []storage.FacetValue{}, nil
 	}
-	facet, err := of.Facet(ctx, field, most)
+	facet, err := counter.Facet(ctx, field, most)
 	return facet.Selected, err
 }

@@ -159,12 +159,12 @@ func memberScores(
 ) ([]float32, error) {
 	members := ensemble.EnsembleMembers()
 	d := len(question)
-	of, err := ensemble.Members(ctx, question)
+	memberVectors, err := ensemble.Members(ctx, question)
 	if err != nil {
 		return nil, fmt.Errorf("asking the ensemble: %w", err)
 	}
-	if len(of) != members*d {
-		return nil, fmt.Errorf("the ensemble gave %d numbers, not %d members of %d", len(of), members, d)
+	if len(memberVectors) != members*d {
+		return nil, fmt.Errorf("the ensemble gave %d numbers, not %d members of %d", len(memberVectors), members, d)
 	}
 	passages := make([]rank.Ordinal, len(hits))
 	for i, h := range hits {
@@ -172,7 +172,7 @@ func memberScores(
 	}
 	scores := make([]float32, members*len(hits))
 	for m := range members {
-		if err := vectors.Scores(ctx, of[m*d:(m+1)*d], passages, scores[m*len(hits):(m+1)*len(hits)]); err != nil {
+		if err := vectors.Scores(ctx, memberVectors[m*d:(m+1)*d], passages, scores[m*len(hits):(m+1)*len(hits)]); err != nil {
 			return nil, err
 		}
 	}

@@ -38,19 +38,19 @@ func (x *lateSource) highlighter(
 	var usual *chanceMatches // of the question, when it is first needed
 	var tells func(p *corpus.Passage, field string, start, end int) bool
 	return func(o rank.Ordinal, p corpus.Passage) ([]reply.Highlight, error) {
-		of, err := words.PassageWords(p)
-		if err != nil || len(of) == 0 {
+		tokenWords, err := words.PassageWords(p)
+		if err != nil || len(tokenWords) == 0 {
 			return nil, err
 		}
 		vectors, err := stored.Vector(o)
 		if err != nil {
 			return nil, err
 		}
-		if dim < 1 || len(vectors) < len(of)*dim {
+		if dim < 1 || len(vectors) < len(tokenWords)*dim {
 			return nil, fmt.Errorf(
 				"passage %s has %d tokens, and %d numbers of vectors of %d",
 				wording.Quote(p.ID),
-				len(of),
+				len(tokenWords),
 				len(vectors),
 				dim,
 			)
@@ -59,7 +59,7 @@ func (x *lateSource) highlighter(
 			usual = matchByChance(stored, view.Passages().Sample(content.RandomPassages), question, dim)
 			tells = x.contentWords.Filter(ctx, view, asked)
 		}
-		found := Highlights(p, of, question, vectors, dim, usual.matchThresholds(o))
+		found := Highlights(p, tokenWords, question, vectors, dim, usual.matchThresholds(o))
 		return slices.DeleteFunc(found, func(h reply.Highlight) bool {
 			return !tells(&p, h.Field, h.Start, h.End)
 		}), nil
@@ -73,7 +73,7 @@ func (x *lateSource) highlighter(
 // numbers for each token.
 func Highlights(
 	p corpus.Passage,
-	of []learned.Word,
+	words []learned.Word,
 	question, vectors []float32,
 	dim int,
 	least []float32,
@@ -82,13 +82,13 @@ func Highlights(
 	for token := 0; len(question) >= dim; question, token = question[dim:], token+1 {
 		best := float32(0)
 		at := -1
-		for i := range of {
+		for i := range words {
 			if s := InnerProduct(question[:dim], vectors[i*dim:(i+1)*dim]); at < 0 || s > best {
 				best, at = s, i
 			}
 		}
 		if least == nil || best > least[token] {
-			scores[of[at]] += float64(best)
+			scores[words[at]] += float64(best)
 		}
 	}
 	out := make([]reply.Highlight, 0, len(scores))

@@ -41,14 +41,14 @@ const fewTerms = 3
 // usable, and words were counted inexactly.
 func (p *Findings) ReadKeys(ctx context.Context, words, phrases storage.WordIndex) (*Keys, error) {
 	chunks := content.DistinctWords(p.Inquiry.Question)
-	of, lacks := words.Rarities(ctx, chunks)
+	rarities, lacks := words.Rarities(ctx, chunks)
 	if lacks != nil && !storage.IsPartial(lacks) {
 		return nil, fmt.Errorf("the words' rarities: %w", lacks)
 	}
 	out := &Keys{}
 	exact, all := 0.0, 0.0
 	for i, chunk := range chunks {
-		terms := of[i]
+		terms := rarities[i]
 		if len(terms) == 0 {
 			continue
 		}

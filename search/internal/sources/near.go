@@ -16,8 +16,8 @@ type nearSource struct{ label }
 
 // TakesPart implements Source: it reports whether the method uses nearness, the request wants BM25, and the fitted gate
 // gives nearness a weight.
-func (x *nearSource) TakesPart(of *Selection, m *fusion.Method) bool {
-	return m.Uses(fusion.Near) && of.Words && of.Gate != nil && of.Gate.Near > 0
+func (x *nearSource) TakesPart(w *Selection, m *fusion.Method) bool {
+	return m.Uses(fusion.Near) && w.Words && w.Gate != nil && w.Gate.Near > 0
 }
 
 // isAvailable implements Source: it reports whether the word index can score nearness.

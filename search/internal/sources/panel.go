@@ -40,23 +40,23 @@ type PanelOptions struct {
 
 // NewPanel returns a panel with a source for each expert, for words, for phrases, for nearness, and for late
 // interaction if there is an expert for it. It keeps pointers to the experts. The panel has one user: the line-up.
-func NewPanel(of PanelOptions) *Panel {
-	p := &Panel{Run: of.Run, Generalist: firstGeneralist(of.Experts), Users: newUsage(), symbols: of.Symbols}
-	for i := range of.Experts {
-		p.addExpert(&of.Experts[i], of.Reference)
+func NewPanel(o PanelOptions) *Panel {
+	p := &Panel{Run: o.Run, Generalist: firstGeneralist(o.Experts), Users: newUsage(), symbols: o.Symbols}
+	for i := range o.Experts {
+		p.addExpert(&o.Experts[i], o.Reference)
 	}
 	for _, x := range p.Experts {
 		x.Base = p.Reference != nil && x.Model.Head == nil && x.encoder == p.Reference.encoder &&
 			(x.Model.Granularity == "" || x == p.Reference)
 		x.Granular = x.Model.Granularity != "" &&
-			(len(of.Granularities) == 0 || slices.Contains(of.Granularities, x.Model.Name))
+			(len(o.Granularities) == 0 || slices.Contains(o.Granularities, x.Model.Name))
 	}
 	p.Sources = append(p.Sources,
-		&wordSource{label: label{reply.WordSource, reply.KindLexical, of.WordsChance}},
+		&wordSource{label: label{reply.WordSource, reply.KindLexical, o.WordsChance}},
 		&phraseSource{label{reply.PhraseSource, reply.KindLexical, nil}},
 		&nearSource{label{reply.NearSource, reply.KindLexical, nil}})
-	if of.Late != nil {
-		p.Late = &lateSource{label: label{of.Late.Name, reply.KindLate, nil}, Model: of.Late, contentWords: of.Words}
+	if o.Late != nil {
+		p.Late = &lateSource{label: label{o.Late.Name, reply.KindLate, nil}, Model: o.Late, contentWords: o.Words}
 		p.Sources = append(p.Sources, p.Late)
 	}
 	return p

@@ -16,8 +16,8 @@ type wordSource struct {
 }
 
 // TakesPart implements Source: it reports whether the method uses words and the request wants BM25.
-func (w *wordSource) TakesPart(of *Selection, m *fusion.Method) bool {
-	return m.Uses(fusion.Lexical) && of.Words
+func (w *wordSource) TakesPart(selection *Selection, m *fusion.Method) bool {
+	return m.Uses(fusion.Lexical) && selection.Words
 }
 
 // ask implements Source. It searches the words of the question and their synonyms, and reads the question's keys.
@@ -59,8 +59,8 @@ type phraseSource struct{ label }
 
 // TakesPart implements Source: it reports whether the method uses phrases, the request wants BM25, and the fitted gate
 // gives phrases a weight.
-func (w *phraseSource) TakesPart(of *Selection, m *fusion.Method) bool {
-	return m.Uses(fusion.Phrases) && of.Words && of.Gate != nil && of.Gate.Phrases > 0
+func (w *phraseSource) TakesPart(selection *Selection, m *fusion.Method) bool {
+	return m.Uses(fusion.Phrases) && selection.Words && selection.Gate != nil && selection.Gate.Phrases > 0
 }
 
 // isAvailable implements Source: it reports whether there is a phrase index.

@@ -57,12 +57,12 @@ func Find(question string, function []string, texts []string) *Grounds {
 		u := &g.units[i]
 		for n, says := range u.says {
 			if says {
-				u.said += g.weigh[n] / g.all
+				u.share += g.weigh[n] / g.all
 			}
 		}
-		g.highest = max(g.highest, u.said)
+		g.highest = max(g.highest, u.share)
 		if u.header == nil {
-			g.highestSentence = max(g.highestSentence, u.said)
+			g.highestSentence = max(g.highestSentence, u.share)
 		}
 	}
 	return g
@@ -156,7 +156,7 @@ func (g *Grounds) Row(counts func(passage int) bool) (row Row, ok bool) {
 		if subject < 0 {
 			continue
 		}
-		switch score := u.said + subjectWeight*g.shareSaid(u.cells[subject].text); {
+		switch score := u.share + subjectWeight*g.shareSaid(u.cells[subject].text); {
 		case best == nil || score > most+almost:
 			best = u
 			most = score
@@ -165,7 +165,7 @@ func (g *Grounds) Row(counts func(passage int) bool) (row Row, ok bool) {
 			ties = true
 		}
 	}
-	if best == nil || ties || best.said < leastSaid || best.said < g.highestSentence+almost {
+	if best == nil || ties || best.share < leastSaid || best.share < g.highestSentence+almost {
 		return Row{}, false
 	}
 	row = Row{Passage: best.passage, Begin: best.begin, End: best.end, Column: g.askedColumn(best)}
@@ -194,9 +194,9 @@ func (g *Grounds) subjectCell(u *unit) int {
 	best := -1
 	most := 0.0
 	for i, c := range u.cells {
-		if said := g.inCell(c.text); said > most+almost {
+		if share := g.inCell(c.text); share > most+almost {
 			best = i
-			most = said
+			most = share
 		}
 	}
 	return best
@@ -227,11 +227,11 @@ func (g *Grounds) askedColumn(u *unit) int {
 		if i == subject {
 			continue
 		}
-		switch said := g.inCell(u.header[i].text); {
-		case said > most+almost:
+		switch share := g.inCell(u.header[i].text); {
+		case share > most+almost:
 			best = i
-			most = said
-		case said > most-almost:
+			most = share
+		case share > most-almost:
 			best = -1
 		}
 	}
@@ -239,13 +239,13 @@ func (g *Grounds) askedColumn(u *unit) int {
 }
 
 // inCell returns the share of the question, from 0 to 1, that a text says, by the weight of the words.
-func (g *Grounds) inCell(text string) (said float64) {
+func (g *Grounds) inCell(text string) (share float64) {
 	for n, word := range g.asked {
 		if hasWord(text, word) || inRange(text, word) {
-			said += g.weigh[n] / g.all
+			share += g.weigh[n] / g.all
 		}
 	}
-	return said
+	return share
 }
 
 // Support reports whether words of a passage, given by their bytes, can stand alone as the answer. They must be a
@@ -256,7 +256,7 @@ func (g *Grounds) Support(passage, begin, end int) bool {
 	for i := range g.units {
 		u := &g.units[i]
 		if u.passage == passage && u.begin <= begin && begin < u.end {
-			return u.header == nil && end <= u.end && u.said > 0 && u.said > g.highest-almost &&
+			return u.header == nil && end <= u.end && u.share > 0 && u.share > g.highest-almost &&
 				isFact(u.words, begin-u.begin, end-u.begin) && !g.hasRival(u, begin, end)
 		}
 	}

@@ -20,7 +20,7 @@ type unit struct {
 	cells      []cell // the cells of a row, as many as header has
 	words      []content.WordIn
 	says       []bool  // for each word of the question, whether the unit or its header has it (has)
-	said       float64 // the share of the question that these words are, from 0 to 1, by their weight
+	share      float64 // the share of the question that these words are, from 0 to 1, by their weight
 }
 
 // cell is a cell of a table row.

@@ -202,7 +202,7 @@ func (t *Text) hasInOrder(words []string) bool {
 //   - The zero Found, if the text has all words of the name or its initials.
 //   - All words as Missing, and as Rival the name that rivalOf finds, if the text has none of the words.
 //   - The words that it lacks as Missing, with Rival and Beside, if it has some and another name stands in the place
-//     of a missing one (inPlaceOf).
+//     of a missing one (substituteFor).
 //   - The zero Found otherwise: some of the words and no rival count as the name.
 func (t *Text) findName(m Mention) Found {
 	var missing []string
@@ -220,7 +220,7 @@ func (t *Text) findName(m Mention) Found {
 		return Found{Missing: missing, Rival: t.rivalOf(m)}
 	}
 	for _, i := range at {
-		if rival := t.inPlaceOf(m.Words, i); rival != "" {
+		if rival := t.substituteFor(m.Words, i); rival != "" {
 			return Found{Missing: missing, Rival: rival, Beside: true}
 		}
 	}
@@ -320,11 +320,11 @@ func (t *Text) rivalOf(m Mention) (rival string) {
 	return rival
 }
 
-// inPlaceOf returns what the text has in the place of words[lacks], a word of a name that the text does not have. For
-// Marie in Marie Curie it returns Pierre Curie, if the text has another name next to Curie everywhere, and "" if Curie
-// once stands there without a name. If the text has both neighbours of the word, it returns these if they stand side by
-// side, otherwise "".
-func (t *Text) inPlaceOf(words []string, lacks int) string {
+// substituteFor returns what the text has in the place of words[lacks], a word of a name that the text does not have.
+// For Marie in Marie Curie it returns Pierre Curie, if the text has another name next to Curie everywhere, and "" if
+// Curie once stands there without a name. If the text has both neighbours of the word, it returns these if they stand
+// side by side, otherwise "".
+func (t *Text) substituteFor(words []string, lacks int) string {
 	has := func(i int) bool { return i >= 0 && i < len(words) && t.words[fold(words[i])] }
 	if has(lacks-1) && has(lacks+1) {
 		for i := 1; i < len(t.tokens); i++ {
