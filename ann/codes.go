@@ -22,7 +22,8 @@ func TokenCodes(list []float32, dim int) ([]byte, error) {
 }
 
 // TokenVectors returns the token vectors that codes stand for, one after the other, with the copies of the last one
-// that fill its block: TokenCodes makes the same codes of them. It fails if codes are not those of a list.
+// that fill its block: TokenCodes makes the same codes of them. It fails if codes are not those of a list. dim is the
+// number of elements of a token's vector.
 func TokenVectors(codes []byte, dim int) ([]float32, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, err

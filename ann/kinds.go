@@ -123,7 +123,7 @@ func (o BuildOptions) withDefaults(kind string) BuildOptions {
 }
 
 // Build builds an index from a file of vectors and writes its second file to graphPath; a kind without one writes
-// nothing. If it fails or ctx ends, nothing is left at graphPath.
+// nothing. If it fails or ctx ends, nothing is left at graphPath. kind is the name of the index's kind.
 func Build(ctx context.Context, d disk.Disk, kind, vectorsPath, graphPath string, o BuildOptions) (err error) {
 	k, err := KindNamed(kind)
 	if err != nil {
@@ -160,8 +160,9 @@ func Build(ctx context.Context, d disk.Disk, kind, vectorsPath, graphPath string
 	return nil
 }
 
-// Open opens an index that Build made; the caller closes it. graphPath is ignored for a kind without a second file. It
-// fails if a file is missing, its header is damaged, or the files do not belong together.
+// Open opens an index that Build made; the caller closes it. graphPath is ignored for a kind without a second file.
+// It fails if a file is missing, its header is damaged, or the files do not belong together. kind is the name that it
+// was built with.
 func Open(d disk.Disk, kind, vectorsPath, graphPath string) (Index, error) {
 	k, err := KindNamed(kind)
 	if err != nil {

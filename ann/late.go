@@ -140,7 +140,7 @@ func (x *lateIndex) scanLists(
 }
 
 // SearchExact returns what Search does for each query, one after the other, since arithmetic takes longer than
-// reading and a shared pass would save nothing. It stops at the first query that fails.
+// reading and a shared pass would save nothing. It stops at the first query that fails. k is how many hits each gets.
 func (x *lateIndex) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	out := make([][]rank.Hit, len(queries))
 	for i, q := range queries {

@@ -126,7 +126,8 @@ func (x *sparse) Search(ctx context.Context, query []float32, o SearchOptions) (
 	return hits, stats, err
 }
 
-// SearchExact returns what Search does for each query, one after the other. It stops at the first query that fails.
+// SearchExact returns what Search does for each query, one after the other. It stops at the first query that fails. k
+// is how many hits each gets.
 func (x *sparse) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	out := make([][]rank.Hit, len(queries))
 	for i, q := range queries {

@@ -69,7 +69,7 @@ func (w *tokenWriter) Append(vector []float32) error {
 
 // checkStored returns an error unless vector is a list of at most maxPassageTokens token vectors whose lengths are at
 // most 1, with some rounding. Longer ones are accepted only if storing does not change them: they come from another
-// file.
+// file. dim is the number of elements of a token's vector.
 func checkStored(vector []float32, dim int) error {
 	if err := checkTokens(vector, dim, maxPassageTokens); err != nil {
 		return err

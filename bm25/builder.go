@@ -156,7 +156,8 @@ func (b *Builder) addWords(text string) (length uint32) {
 	return length
 }
 
-// count counts one more occurrence of a term, or of another form, in the passage being added.
+// count counts one more occurrence of a term, or of another form, in the passage being added. id is the number of the
+// term or form.
 func (b *Builder) count(id uint32) {
 	t := &b.terms[id]
 	if t.tf == 0 {

@@ -40,7 +40,8 @@ func (c *cursor) reset(x *Index, scale *strengths, r termRecord, weight float32)
 }
 
 // resetToFind moves the cursor before the first posting of the term with the record r, but leaves c.scores as it is:
-// the caller may use find and scoreOf only, which do not read that table. It fails if the index is damaged.
+// the caller may use find and scoreOf only, which do not read that table. It fails if the index is damaged. weight is
+// the term's in the question, scale has what each impact adds to a score.
 func (c *cursor) resetToFind(x *Index, scale *strengths, r termRecord, weight float32) error {
 	c.index, c.scale, c.record, c.weight = x, scale, r, weight
 	c.block, c.decoded, c.place, c.blocks = 0, false, 0, nil

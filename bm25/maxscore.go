@@ -177,7 +177,8 @@ func (w *scratch) nextPostings(c *cursor, from, to uint32) (end int, ok bool, er
 
 // addTerm adds what a term adds to the passages of a window to w.sums, and marks in w.touched those whose sum is then
 // greater than above. Sums only grow, so that in the end all passages above it are marked. The cursor ends after the
-// window. It fails with a *DamageError; w.sums then has a part.
+// window. It fails with a *DamageError; w.sums then has a part. The window goes from passage from up to, but not
+// including, to.
 func (w *scratch) addTerm(c *cursor, from, to uint32, above float32) error {
 	threshold := float64(above)
 	for {
@@ -212,8 +213,8 @@ func (w *scratch) addTerm(c *cursor, from, to uint32, above float32) error {
 	}
 }
 
-// gather writes to w.candidates the selected, touched passages whose sum can still exceed the threshold if rest is the
-// most that other terms add. It returns how many there are.
+// gather writes to w.candidates the selected, touched passages whose sum can still exceed the threshold if rest is
+// the most that other terms add. It returns how many there are. from is the first passage of the window.
 func (w *scratch) gather(from uint32, rest float64) (n int) {
 	threshold := float64(w.best.threshold)
 	for i, word := range w.touched {
@@ -232,7 +233,8 @@ func (w *scratch) gather(from uint32, rest float64) (n int) {
 }
 
 // addToCandidates adds the scores of term number i to the first n candidates, and drops those that cannot exceed the
-// threshold any more. It returns how many are left. It returns a *DamageError for a damaged block.
+// threshold any more. It returns how many are left. It returns a *DamageError for a damaged block. from is the first
+// passage of the window.
 func (w *scratch) addToCandidates(i int, from uint32, n int) (int, error) {
 	c := w.cursors[i]
 	threshold := float64(w.best.threshold)

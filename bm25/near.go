@@ -203,7 +203,8 @@ func (n *Nearness) best() (best uint64, score float32) {
 	return best, float32(most)
 }
 
-// sum returns the sum of the idf of a set of terms, added up in the order of n.terms.
+// sum returns the sum of the idf of a set of terms, added up in the order of n.terms. Bit i of mask stands for
+// n.terms[i].
 func (n *Nearness) sum(mask uint64) (sum float64) {
 	for ; mask != 0; mask &= mask - 1 {
 		sum += float64(n.terms[bits.TrailingZeros64(mask)].IDF)
@@ -458,7 +459,8 @@ func (n *Nearness) place(at int, e nearEntry) {
 	}
 }
 
-// placeTerms adds the terms in mask to n.places. The place must not be before that of the last element.
+// placeTerms adds the terms in mask to n.places. The place must not be before that of the last element. at is the
+// place, and bit i of mask stands for n.terms[i].
 func (n *Nearness) placeTerms(at int, mask uint64) {
 	if last := len(n.places) - 1; last >= 0 && n.places[last].at == at {
 		n.places[last].mask |= mask

@@ -209,8 +209,8 @@ func (o *otherCursors) ownScore(passage uint32) (sum float64, err error) {
 	return sum, nil
 }
 
-// boundOthers returns the most that other forms add to a passage of a window. left is false if they have no postings in
-// the window or after it.
+// boundOthers returns the most that other forms add to a passage of a window. left is false if they have no postings
+// in the window or after it. The window goes from passage from up to, but not including, to.
 func (w *scratch) boundOthers(from, to uint32) (most float64, left bool) {
 	for i := range w.others {
 		o := &w.others[i]
@@ -237,7 +237,7 @@ type formScore struct {
 
 // findOthers appends to w.found an element for each variant and each selected passage of a window that has a form of
 // it, with the most that one of these forms adds, and adds that to w.more. forgetOthers undoes this, also after an
-// error, when w.found may have some of them.
+// error, when w.found may have some of them. The window goes from passage from up to, but not including, to.
 func (w *scratch) findOthers(from, to uint32) error {
 	for variant := range w.others {
 		some := false
@@ -283,7 +283,7 @@ func (w *scratch) touchOthers() {
 
 // addOthers adds to w.sums what other forms add beyond the terms, and marks these passages in w.touched. It looks up
 // what the terms add only for passages that can exceed the threshold. All terms must have been added to their sums
-// before. It fails with a *DamageError.
+// before. It fails with a *DamageError. from is the first passage of the window.
 func (w *scratch) addOthers(from uint32) error {
 	threshold := float64(w.best.threshold)
 	for _, f := range w.found {
@@ -311,7 +311,8 @@ func (w *scratch) forgetOthers() {
 }
 
 // highest raises w.forms, for each passage of a window that has a form, to what the form adds to its score if that is
-// more, and marks the passage in w.formed. It leaves the cursor after the window. It fails with a *DamageError.
+// more, and marks the passage in w.formed. It leaves the cursor after the window. It fails with a *DamageError. The
+// window goes from passage from up to, but not including, to.
 func (w *scratch) highest(c *cursor, from, to uint32) error {
 	raise := func(passage uint32, score float64) {
 		at := passage & windowMask

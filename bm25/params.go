@@ -73,8 +73,8 @@ func (p Params) strength(i impact, average float32) float32 {
 	return float32(i.tf) * inverse // infinite for k1 = 0: any tf then counts the same
 }
 
-// termScore returns what a posting adds to a score: weight · tf / (tf + k1·(…)), in the form and with the roundings of
-// Lucene. Callers add terms up in 64 bits.
+// termScore returns what a posting adds to a score: weight · tf / (tf + k1·(…)), in the form and with the roundings
+// of Lucene. Callers add terms up in 64 bits. strength is that of the posting's impact (Params.strength).
 func termScore(weight, strength float32) float64 {
 	return float64(weight - weight/(1+strength))
 }

@@ -82,7 +82,7 @@ type phraseRun struct {
 }
 
 // openRun returns a reader that is before the run's first phrase. It fails if the run's place or first phrase is
-// impossible.
+// impossible. number is that of the run, from 0.
 func (x *Index) openRun(number uint64) (phraseRun, error) {
 	b, err := x.bytes(sectionRuns, runSize*number, runSize)
 	if err != nil {

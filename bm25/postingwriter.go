@@ -46,7 +46,7 @@ func (w *postingWriter) reset() {
 }
 
 // add appends a posting. Passages have to come in ascending order; otherwise w.err is set, and nothing is added any
-// more.
+// more. tf is how often the passage has the term.
 func (w *postingWriter) add(passage, tf uint32) {
 	if w.err != nil {
 		return

@@ -98,7 +98,8 @@ func NewSearcher(segments ...Segment) (*Searcher, error) {
 	return s, nil
 }
 
-// averageLength returns the mean number of terms of the passages that have any, rounded as Lucene does and at least 1.
+// averageLength returns the mean number of terms of the passages that have any, rounded as Lucene does and at least
+// 1. tokens is the number of all terms, repetitions counted, and withTerms that of passages with any.
 func averageLength(tokens, withTerms uint64) float32 {
 	if withTerms == 0 {
 		return 1 // no passage has a length to compare with it

@@ -35,7 +35,8 @@ func (w *scratch) selection(from uint32, word int) uint64 {
 }
 
 // lookUpSelected scores the selected passages of a window by looking each up in all terms, and offers them to w.best.
-// It is for windows with few selected passages. It leaves w.sums and w.touched empty, except on an error.
+// It is for windows with few selected passages. It leaves w.sums and w.touched empty, except on an error. The window
+// goes from passage from up to, but not including, to.
 func (w *scratch) lookUpSelected(g *segment, from, to uint32) error {
 	n := 0
 	for word := range int(to-from+63) / 64 {

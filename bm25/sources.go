@@ -23,9 +23,9 @@ type termIterator interface {
 	postings(yield func(passage, tf uint32)) error
 }
 
-// mergeSorted calls visit with each key of n sorted lists once, and the indexes of the lists that have it. next returns
-// the next key of list i, and io.EOF after the last; a key must stay valid until the next call for its list. It stops
-// at the first error or when ctx ends.
+// mergeSorted calls visit with each key of n sorted lists once, and the indexes of the lists that have it. next
+// returns the next key of list i, and io.EOF after the last; a key must stay valid until the next call for its list.
+// It stops at the first error or when ctx ends. compare orders keys as cmp.Compare does.
 func mergeSorted[K any](
 	ctx context.Context,
 	n int,

@@ -52,7 +52,7 @@ func (b *Builder) AddWeighted(ids []uint32, codes []uint8) error {
 	return b.err
 }
 
-// weightedTerm returns the text of a numbered term: the number in base 36.
+// weightedTerm returns the text of a numbered term: the number in base 36. id is that number.
 func weightedTerm(id uint32) string { return strconv.FormatUint(uint64(id), 36) }
 
 // SearchWeighted returns the k selected passages with the highest scores for weighted terms, the best first, and

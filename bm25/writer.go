@@ -212,8 +212,8 @@ func (w *segmentWriter) addTerm(term []byte, from []termIterator) error {
 	return nil
 }
 
-// addRecord appends the record of the next term: where its text, postings and blocks begin, how many passages have it,
-// and its largest rank. A record of zeros closes the last term.
+// addRecord appends the record of the next term: where its text, postings and blocks begin, how many passages have
+// it, and its largest rank. A record of zeros closes the last term. df is that number of passages, high that rank.
 func (w *segmentWriter) addRecord(df, high uint32) {
 	le := binary.LittleEndian
 	var record [termSize]byte

@@ -170,6 +170,7 @@ func wantedBase(cache provision.Cache) []WantedBundle {
 }
 
 // checkBase returns why a bundle of the base encoder is not the one that this version would import; nil if it is.
+// precision is the one that it should have.
 func checkBase(b *models.Bundle, precision string) error {
 	m := b.Manifest
 	v := m.Vectors

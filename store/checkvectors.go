@@ -7,8 +7,9 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// CheckVectors returns an error unless there is one vector, or with late one list of vectors, for each of passages, in
-// the same order, and CheckVector accepts each. The error names the first passage whose vector is wrong.
+// CheckVectors returns an error unless there is one vector, or with late one list of vectors, for each of passages,
+// in the same order, and CheckVector accepts each. The error names the first passage whose vector is wrong. dimension
+// is the number of elements of a vector, or of each vector of a list.
 func CheckVectors(vectors [][]float32, passages []corpus.Passage, dimension int, late bool) error {
 	if len(vectors) != len(passages) {
 		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(passages))

@@ -105,7 +105,8 @@ type worker struct {
 	kept []uint32 // those chosen so far
 }
 
-// newBuilder returns a builder without nodes, with a worker for each thread, one at least.
+// newBuilder returns a builder without nodes, with a worker for each thread, one at least. dim is the number of
+// elements of a vector.
 func newBuilder(dim int, p Params) *builder {
 	b := &builder{Graph: &Graph{kernels: kernel.Best(), dim: dim, stride: kernel.Stride(dim), m: p.M}, params: p}
 	for range max(1, p.Threads) {

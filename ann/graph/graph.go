@@ -59,7 +59,7 @@ func (g *Graph) nodeCount() int { return g.levels[0] }
 // Dimension returns the number of elements of a vector.
 func (g *Graph) Dimension() int { return g.dim }
 
-// listWidth returns the number of places in a node's list of neighbours.
+// listWidth returns the number of places in a node's list of neighbours. Level 0 has twice as many as the others.
 func (g *Graph) listWidth(level int) int {
 	if level == 0 {
 		return 2 * g.m

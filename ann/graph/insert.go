@@ -118,7 +118,8 @@ func (b *builder) linkBack(ctx context.Context, level, low, high int) error {
 }
 
 // acceptLinks adds links, which have a common target in their upper 32 bits and a source in the lower ones, to the
-// target's list. If they do not all fit, it chooses the most diverse neighbours of the old and the new.
+// target's list. If they do not all fit, it chooses the most diverse neighbours of the old and the new. level is that
+// of the lists.
 func (b *builder) acceptLinks(w *worker, level int, links []uint64) {
 	target := uint32(links[0] >> 32)
 	list := b.neighbours(level, target)

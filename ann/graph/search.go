@@ -248,7 +248,8 @@ func (g *Graph) exploreLevel(ctx context.Context, s *Searcher, level, ef int, fr
 	return nil
 }
 
-// prefetchLists tells the processor to load the lists of the first beam nodes in pool that are not expanded.
+// prefetchLists tells the processor to load the lists of the first beam nodes in pool that are not expanded. level is
+// that of these lists.
 func (g *Graph) prefetchLists(pool []entry, level int) {
 	links := g.links[level]
 	width := g.listWidth(level)

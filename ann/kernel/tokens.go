@@ -66,13 +66,13 @@ func TokenCode(x, scale float32) byte {
 	return byte(int32(max(-tokenLevels, min(level, tokenLevels))) + zeroToken)
 }
 
-// TokenValue returns the element that a code stands for.
+// TokenValue returns the element that a code stands for. scale is TokenScale of the dimension.
 func TokenValue(code byte, scale float32) float32 {
 	return float32(int32(code)-zeroToken) / scale
 }
 
 // DecodeTokens writes the elements that blocks stand for to tokens, token after token, with the copies that fill the
-// last block. tokens needs an element for each byte of blocks.
+// last block. tokens needs an element for each byte of blocks. dim is the number of elements of a token's vector.
 func DecodeTokens(blocks []byte, dim int, tokens []float32) {
 	scale := TokenScale(dim)
 	for t := range len(blocks) / dim {
@@ -82,7 +82,8 @@ func DecodeTokens(blocks []byte, dim int, tokens []float32) {
 	}
 }
 
-// tokenAt returns the offset in the blocks of the code of token number t in dimension d.
+// tokenAt returns the offset in the blocks of the code of token number t in dimension d. dim is the number of
+// dimensions.
 func tokenAt(t, d, dim int) int {
 	return t/BlockTokens*BlockTokens*dim + d/4*4*BlockTokens + t%BlockTokens*4 + d%4
 }

@@ -107,7 +107,7 @@ func (x *union) isReady() bool {
 var errUnmade = errors.New("the collections could not be joined; the server's log says why")
 
 // makeUnion calls make for the engine of a union that takeUnion has added, and wakes the callers that wait for it,
-// even if make panics. If make fails, it removes the union again and returns the error.
+// even if make panics. If make fails, it removes the union again and returns the error. key is the union's in u.kept.
 func (u *unions) makeUnion(key string, x *union, make func() (*assembly.Union, error)) error {
 	x.err = errUnmade
 	defer u.announceMade(key, x)
@@ -124,7 +124,7 @@ func (u *unions) makeUnion(key string, x *union, make func() (*assembly.Union, e
 }
 
 // announceMade wakes the callers that wait for a union: it is made, or has failed. A failed one is removed, so that
-// the next call tries again.
+// the next call tries again. key is the union's in u.kept.
 func (u *unions) announceMade(key string, x *union) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

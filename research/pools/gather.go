@@ -33,7 +33,8 @@ type Gatherer interface {
 
 // Gather returns evidence like calibration.Gather, but each question is asked about thirty passages only: the first
 // one that answers; the first nine of BM25 that do not; and twenty others at random, by the question's id. timeout is
-// that of each question. It fails for a question that nothing answers.
+// that of each question. It fails for a question that nothing answers. progress is called with the number of
+// questions asked and of all.
 func Gather(ctx context.Context, engine Gatherer, passages Passages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*calibration.Evidence, error) {
 	ask := func(ctx context.Context, q *calibration.Question) (search.Evidence, error) {

@@ -117,7 +117,8 @@ func (w *writer) add(ctx context.Context, source store.Stream, o store.BuildOpti
 }
 
 // matchExperts returns an error unless the encoders are exactly those of the collection's experts: same names,
-// fingerprints, parts and owners. A segment without an expert's vectors would be invisible to that expert.
+// fingerprints, parts and owners. A segment without an expert's vectors would be invisible to that expert. dir is the
+// collection's folder, for messages.
 func matchExperts(dir string, m *manifest.Manifest, encoders []store.PassageEncoder) error {
 	given := map[string]bool{}
 	for _, x := range encoders {

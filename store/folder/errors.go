@@ -55,19 +55,20 @@ var (
 	ErrOtherWords = errors.New("words with other parameters")
 )
 
-// fault returns an *Error with one of the Err variables above as its Fault, and the text of format and args. expert is
-// "" if the fault concerns none.
+// fault returns an *Error with one of the Err variables above as its Fault, and the text of format and args. expert
+// is "" if the fault concerns none. dir is the collection's folder.
 func fault(kind error, dir, expert, format string, args ...any) error {
 	return &Error{Fault: kind, Dir: dir, Expert: expert, Err: fmt.Errorf(format, args...)}
 }
 
-// checkOwners returns an ErrNoOwner fault if an expert of the plan searches the vectors of one that is missing, or has
-// others.
+// checkOwners returns an ErrNoOwner fault if an expert of the plan searches the vectors of one that is missing, or
+// has others. dir is the collection's folder, for messages.
 func checkOwners(plan *manifest.Manifest, dir string) error {
 	return ownerFault(plan.CheckOwners(), dir)
 }
 
-// ownerFault returns an ErrNoOwner fault for an error that wraps a *manifest.OwnerError, and any other error as it is.
+// ownerFault returns an ErrNoOwner fault for an error that wraps a *manifest.OwnerError, and any other error as it
+// is. dir is the collection's folder, for messages.
 func ownerFault(err error, dir string) error {
 	if e := (*manifest.OwnerError)(nil); errors.As(err, &e) {
 		return fault(ErrNoOwner, dir, e.Owner, "%w", err)

@@ -51,7 +51,7 @@ func (g *Generation) CheckEncoders(encoders ...store.Encoder) error {
 }
 
 // matchExpert returns an ErrNoVectors fault if the collection has no vectors of an encoder's expert, and
-// ErrOtherEncoder if another encoder made them.
+// ErrOtherEncoder if another encoder made them. dir is the collection's folder, for messages.
 func matchExpert(dir string, m *manifest.Manifest, x store.Encoder) error {
 	has := m.Expert(x.Name())
 	if has == nil {

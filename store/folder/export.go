@@ -123,8 +123,9 @@ func (g *Generation) exportExpert(ctx context.Context, x manifest.Expert, folder
 	})
 }
 
-// exportArray writes a new file in NumPy's format 1.0. number is the type of elements in NumPy's notation, such as <f4;
-// write writes them row by row, little-endian. It fails if the file exists.
+// exportArray writes a new file in NumPy's format 1.0. number is the type of elements in NumPy's notation, such as
+// <f4; write writes them row by row, little-endian. It fails if the file exists. rows and columns are the size of the
+// array.
 func exportArray(path, number string, rows, columns int, write func(io.Writer) error) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

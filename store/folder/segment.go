@@ -52,7 +52,7 @@ type opening struct {
 
 // openSegment opens the files of a segment that a manifest names and compares their sizes, headers and numbers of
 // passages; it does not read the contents. With wordless it leaves out words, tags, spellings, fields and vectors. It
-// also returns the keys that it used in files, on errors too: the caller drops them.
+// also returns the keys that it used in files, on errors too: the caller drops them. dir is the collection's folder.
 func openSegment(
 	files *sharedFiles,
 	dir string,

@@ -50,7 +50,8 @@ func (w *writer) snapshotTo(ctx context.Context, out, id string) (SnapshotReport
 
 // snapshot copies the generation of manifest m to the folder out by hard links, and returns what it holds. id becomes
 // the identity of the copy. It works in out.tmp and renames that; if it fails before the renaming, nothing is left.
-// The error after it says that the snapshot is there and might not survive a power cut.
+// The error after it says that the snapshot is there and might not survive a power cut. dir is the collection's
+// folder.
 func snapshot(
 	ctx context.Context,
 	d disk.Disk,
@@ -157,7 +158,7 @@ const rootsName = "roots.json"
 
 // linkOriginals links the copies of uploaded files into a snapshot and counts them in report. A copy that is removed
 // meanwhile is skipped: it belongs to no document of the snapshot's generation. It fails if a link cannot be made or
-// ctx ends.
+// ctx ends. dir is the collection's folder, making that of the snapshot.
 func linkOriginals(ctx context.Context, d disk.Disk, dir, making string, report *SnapshotReport) error {
 	entries, err := d.ReadDir(filepath.Join(dir, originalsName))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {

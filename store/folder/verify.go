@@ -73,7 +73,7 @@ func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
 	return c, held, err
 }
 
-// open opens the files that a manifest names. On an error, the caller still closes h.
+// open opens the files that a manifest names. On an error, the caller still closes h. dir is the collection's folder.
 func (h heldFiles) open(dir string, m *manifest.Manifest) error {
 	for i := range m.Segments {
 		s := &m.Segments[i]

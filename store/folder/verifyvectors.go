@@ -44,8 +44,8 @@ func (g *Generation) verifyVectors(ctx context.Context, but *Generation) error {
 	return errors.Join(errs...)
 }
 
-// explainDamage returns an *ann.DamageError as an ErrDamagedVectors fault that says what a person can do, and any other
-// error as it is.
+// explainDamage returns an *ann.DamageError as an ErrDamagedVectors fault that says what a person can do, and any
+// other error as it is. expert is the name of the expert whose vectors were read.
 func (g *Generation) explainDamage(expert string, err error) error {
 	if damage := (*ann.DamageError)(nil); !errors.As(err, &damage) {
 		return err

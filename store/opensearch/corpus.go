@@ -147,7 +147,7 @@ func (t *table) isFull() bool {
 }
 
 // ordinal returns the ordinal of an id, a new one for a new id, and notes the passage's bytes and fingerprint unless
-// they are 0.
+// they are 0. print is the fingerprint.
 func (t *table) ordinal(id string, bytes int, print uint64) rank.Ordinal {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -50,7 +50,8 @@ func Build(
 }
 
 // build makes an index of the passages of source, or adds them to the one that is there, and publishes the manifest
-// of a new one. The caller holds the lease of the index. If it fails, what was written stays.
+// of a new one. The caller holds the lease of the index. If it fails, what was written stays. calibration is the text
+// that a new manifest gets.
 func build(
 	ctx context.Context,
 	client *cluster.Client,
@@ -99,8 +100,8 @@ func changeIndex(
 	})
 }
 
-// changeExclusively calls work while this process has the lease of the index, after it made sure that it may write. It
-// waits for another holder for patience, then returns a *lease.HeldError.
+// changeExclusively calls work while this process has the lease of the index, after it made sure that it may write.
+// It waits for another holder for patience, then returns a *lease.HeldError. doing says for others what work does.
 func changeExclusively(
 	ctx context.Context,
 	client *cluster.Client,

@@ -55,7 +55,7 @@ type inputBytes struct {
 	Bytes []byte `json:"bytes"`
 }
 
-// chunk returns the register of the chunk with a number of an input.
+// chunk returns the register of the chunk with a number of an input. n is that number, from 0.
 func (i *Inputs) chunk(name string, n int64) *Register {
 	return i.store.Register(name + "-" + strconv.FormatInt(n, 10))
 }
@@ -308,7 +308,7 @@ func (r *inputReader) ReadAt(b []byte, from int64) (n int, err error) {
 }
 
 // fetch reads the chunk with a number, unless it is the one in hand. The error is fs.ErrNotExist if the chunk is not
-// there.
+// there. n is that number, from 0.
 func (r *inputReader) fetch(n int64) error {
 	if r.at == n {
 		return nil

@@ -207,8 +207,8 @@ func (w *Writer) isForeign(data []byte) bool {
 	return json.Unmarshal(data, &i) == nil && i.Index != w.store.current().ID
 }
 
-// finishIntent makes the whole change of an intent that another writer left, and removes the intent. After an error the
-// intent stays.
+// finishIntent makes the whole change of an intent that another writer left, and removes the intent. After an error
+// the intent stays. version is that of the register with the intent, data.
 func (w *Writer) finishIntent(ctx context.Context, r *Register, data []byte, version string) error {
 	var i intent
 	if err := json.Unmarshal(data, &i); err != nil {

@@ -15,7 +15,8 @@ const (
 )
 
 // withLease calls work while this process holds a lease of the index with a name. It waits for another holder for
-// patience, then returns a *lease.HeldError. The context of work ends if the lease is lost.
+// patience, then returns a *lease.HeldError. The context of work ends if the lease is lost. doing says for others
+// what work does.
 func (s *Store) withLease(
 	ctx context.Context,
 	name, doing string,

@@ -83,7 +83,7 @@ func (r *Register) path(query string) string {
 }
 
 // registerVersion returns the version of a register: the query parameters by which a request names the state that it
-// changes.
+// changes. seqNo and term are the sequence number and primary term of the register's document.
 func registerVersion(seqNo, term int64) string {
 	return fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", seqNo, term)
 }

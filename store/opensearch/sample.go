@@ -192,7 +192,8 @@ func (s *sample) takeVectors(keepers []schema.Expert, id string, from schema.Sou
 	return nil
 }
 
-// keep keeps the codes of a passage for an expert of late interaction, and the vector for any other one.
+// keep keeps the codes of a passage for an expert of late interaction, and the vector for any other one. id is the
+// passage's.
 func (s *sample) keep(x schema.Expert, id string, vector []float32, codes []byte) {
 	if s.vectors[x.Name] == nil {
 		s.vectors[x.Name], s.codes[x.Name] = map[string][]float32{}, map[string][]byte{}

@@ -210,6 +210,7 @@ func (s *Store) awaitCopies(ctx context.Context) error {
 }
 
 // withoutShares calls work while no process fills a share of the index. If one does, it returns a *lease.HeldError.
+// doing says for others what work does.
 func (s *Store) withoutShares(ctx context.Context, doing string, work func(context.Context) error) error {
 	content, _, err := s.readShares(ctx)
 	if err != nil {

@@ -94,7 +94,7 @@ func (s *Store) pointAlias(ctx context.Context, alias string) error {
 }
 
 // isMissing reports whether a write failed since its alias leads to no index, or to several, by its status and the
-// cluster's message.
+// cluster's message. why is that message.
 func isMissing(status int, why string) bool {
 	if status != http.StatusNotFound && status != http.StatusBadRequest {
 		return false

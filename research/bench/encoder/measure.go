@@ -57,7 +57,7 @@ type result struct {
 }
 
 // compareSides returns the figures of encoder e and of the peer, which take turns for m.rounds rounds, after one that
-// does not count. It fails if either does.
+// does not count. It fails if either does. precision is that of the model, for the result.
 func (m *measurement) compareSides(
 	ctx context.Context,
 	e *encoder.Encoder,

@@ -64,7 +64,8 @@ type measurement struct {
 
 // load reads passages and questions from files, or generates them if generate is above 0. Of the questions of files
 // it takes asked, evenly spread; 0 takes all. Line breaks become spaces, since the peer reads one text from each
-// line; that separates the same words. It fails if neither is named, or a file cannot be read.
+// line; that separates the same words. It fails if neither is named, or a file cannot be read. Generated ones follow
+// from the seed and the size of the vocabulary, and are asked questions.
 func (m *measurement) load(inputs, questions string, generate int, seed uint64, vocabulary, asked int) (err error) {
 	if generate > 0 {
 		m.passages, m.questions = words.NewGenerator(seed, vocabulary).Collection(generate, asked)

@@ -19,7 +19,8 @@ var (
 )
 
 // startPeer downloads Lucene if it is not there, compiles the peer, and starts it in a folder with the files of
-// passages and questions. It fails without a JDK, and as fetch does.
+// passages and questions. It fails without a JDK, and as fetch does. k is how many hits the peer returns for a
+// question.
 func startPeer(cache, folder string, k int) (*peer.Process, error) {
 	jars, err := fetch(cache)
 	if err != nil {

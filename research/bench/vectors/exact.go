@@ -19,7 +19,8 @@ type Exact struct {
 
 // measureExact measures exact search and reading memory, in turns; of each the best pass counts, since anything else
 // on the machine only slows. It asks up to 64 of the queries. Without queries or vectors it returns zeros. x must
-// keep its vectors one after the other, as flat does. It fails if a search does or ctx ends.
+// keep its vectors one after the other, as flat does. It fails if a search does or ctx ends. passes is how often each
+// is done.
 func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes int) (Exact, error) {
 	var e Exact
 	queries = queries[:min(len(queries), 64)]

@@ -158,7 +158,8 @@ func (t tagging) filter(query, rows, count int) *ann.Filter {
 }
 
 // filterPoint measures one point: filters that allow this number of the rows, searched in three ways, of which the
-// fastest of filterTurns times counts. It fails if a search does or ctx ends.
+// fastest of filterTurns times counts. It fails if a search does or ctx ends. ef is how many candidates the graph
+// keeps.
 func filterPoint(
 	ctx context.Context,
 	x ann.Index,

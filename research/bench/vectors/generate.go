@@ -79,7 +79,8 @@ func normals(rng *rand.Rand, n int, sigma float64) []float32 {
 }
 
 // appendVector appends a random unit vector of dim elements near a centre, as half-precision numbers, to out and
-// returns it. axes has a vector of dim elements for each coordinate of centre.
+// returns it. axes has a vector of dim elements for each coordinate of centre. spread is how far it may be from the
+// centre.
 func appendVector(out []byte, rng *rand.Rand, axes, centre []float32, spread float64, dim int) []byte {
 	vector := normals(rng, dim, 0.6) // the noise
 	for i, c := range centre {

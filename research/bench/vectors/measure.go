@@ -180,7 +180,8 @@ func openIndex(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
 	return x, nil
 }
 
-// convertRows writes the rows of a plain file (openRows) as a file of vectors. If it fails, it leaves no file.
+// convertRows writes the rows of a plain file (openRows) as a file of vectors. If it fails, it leaves no file. dim is
+// the number of elements of a vector.
 func convertRows(from, to string, dim int) error {
 	rows, err := openRows(from, dim)
 	if err != nil {
@@ -238,7 +239,8 @@ func exactNearest(ctx context.Context, path string, x ann.Index, queries [][]flo
 }
 
 // measurePoint measures the searches with one efSearch: the recall against truth and the vectors compared in a first
-// pass, and the speed of the median of passes further ones, at least one. It fails if a search does or ctx ends.
+// pass, and the speed of the median of passes further ones, at least one. It fails if a search does or ctx ends. ef
+// is how many candidates the graph keeps.
 func measurePoint(
 	ctx context.Context,
 	x ann.Index,

@@ -83,7 +83,7 @@ func (r *Rows) All() iter.Seq2[[]float32, error] {
 }
 
 // readVectors returns all numbers of a file of rows (openRows), row after row. It fails if the file cannot be opened
-// or read.
+// or read. dim is the number of elements of a row.
 func readVectors(path string, dim int) ([]float32, error) {
 	rows, err := openRows(path, dim)
 	if err != nil {

@@ -42,7 +42,8 @@ var functionWords = strings.Fields(`the of and to a in is was that for it with a
 	men work long get here between both life being under never day same another know while last might us great
 	old year off come since against go came right used take three`)
 
-// NewGenerator returns a generator with a vocabulary of the given size; a corpus of a million passages uses most of it.
+// NewGenerator returns a generator with a vocabulary of the given size; a corpus of a million passages uses most of
+// it. What it generates follows from the seed.
 func NewGenerator(seed uint64, vocabulary int) *Generator {
 	g := &Generator{rng: rand.New(rand.NewPCG(seed, 0x77_6f_72_64))}
 	for r := range vocabulary {
@@ -62,7 +63,7 @@ func NewGenerator(seed uint64, vocabulary int) *Generator {
 	return g
 }
 
-// pseudoWord returns the word of a rank, made of syllables; no two ranks have the same word.
+// pseudoWord returns the word of a rank, made of syllables; no two ranks have the same word. r is the rank, from 0.
 func pseudoWord(r int) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	var out []byte
@@ -72,7 +73,7 @@ func pseudoWord(r int) string {
 	return string(append(out, consonants[r%7]))
 }
 
-// cumulative returns the cumulative sums of the frequencies of n ranks.
+// cumulative returns the cumulative sums of the frequencies of n ranks. frequency is called with the ranks from 0.
 func cumulative(n int, frequency func(rank float64) float64) []float64 {
 	out := make([]float64, n)
 	sum := 0.0

@@ -46,7 +46,7 @@ const noNewIndexes = "the cluster makes no new index, by cluster.blocks.create_i
 
 // BlockedBy returns the *BlockedError of an index by the status and the message of an answer; nil if they tell of no
 // block. A block with status 503 is none: a cluster that has no manager or just starts has such ones, which end by
-// themselves.
+// themselves. why is that message.
 func BlockedBy(index string, status int, why string) error {
 	if status != http.StatusForbidden && status != http.StatusTooManyRequests ||
 		!strings.Contains(why, "cluster_block_exception") {

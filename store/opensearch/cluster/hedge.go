@@ -104,6 +104,7 @@ const (
 )
 
 // endOf returns the second half of the line that precedes a search in a request to _msearch, for a search type.
+// searchType is WholeIndex or EachShard.
 func endOf(searchType string) string { return `"search_type":"` + searchType + `"}` }
 
 // EndOfShard returns the second half of the line that precedes a search in a request to _msearch, for a search in one
@@ -142,7 +143,7 @@ func canAskAnother(err error) bool {
 }
 
 // hedged sends a request that changes nothing to a node, and to further ones by these rules; it returns the first
-// answer.
+// answer. operation is that of the path, for metrics (operationOf).
 //
 //  1. A node that fails is followed by another one at once.
 //  2. After firstHedge without an answer, or earlier if most answers come earlier (durations.hedge), every node is
@@ -242,7 +243,7 @@ func (n *node) rank() int {
 
 // exchange sends a request to one node and returns the answer. If the node does not answer, it marks it as away,
 // unless ctx has ended. It reports the request to the observer, if there is one. A status other than 2xx is a
-// *StatusError.
+// *StatusError. operation is that of the path, for metrics (operationOf).
 func (c *Client) exchange(ctx context.Context, n *node, operation, method, path string, body []byte) ([]byte, error) {
 	start := time.Now()
 	answer, err := c.ask(ctx, n, method, path, body)

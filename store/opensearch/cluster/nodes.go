@@ -64,7 +64,8 @@ var errHangs = errors.New("the node does not answer any more")
 const hangsAfter = 3
 
 // attended sends a request that changes something to one node, and gives it up with errHangs if the node misses
-// hangsAfter looks in a row: then it is unknown what was done. A status other than 2xx is a *StatusError.
+// hangsAfter looks in a row: then it is unknown what was done. A status other than 2xx is a *StatusError. operation
+// is that of the path, for metrics (operationOf).
 func (c *Client) attended(ctx context.Context, n *node, operation, method, path string, body []byte) ([]byte, error) {
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)

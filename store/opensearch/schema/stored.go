@@ -65,7 +65,8 @@ func (s *StoredDocument) VectorFor(x Expert, p *corpus.Passage) ([]float32, erro
 var errChanging = errors.New("it was changed while it was read: start again while nobody writes to it")
 
 // ParseStored returns the StoredDocument of a document that was read with FieldVersion and FieldExperts. It fails
-// without FieldVersion: then another program wrote the document.
+// without FieldVersion: then another program wrote the document. seqNo and term are the sequence number and primary
+// term of the document.
 func ParseStored(id string, source Source, seqNo, term int64) (StoredDocument, error) {
 	s := StoredDocument{Found: true, SeqNo: seqNo, Term: term, Source: source}
 	for name, into := range map[string]any{FieldVersion: &s.Version, FieldExperts: &s.Experts} {

@@ -48,7 +48,8 @@ func ValueTerms(p *corpus.Passage) []string {
 	return slices.Compact(terms)
 }
 
-// KindTerm returns the term of passages that have a value of a kind in a field.
+// KindTerm returns the term of passages that have a value of a kind in a field. kind is a conditions.Kind, or
+// PlainWord.
 func KindTerm(field string, kind byte) string { return field + "\x00" + markKind + string(rune(kind)) }
 
 // ValueTerm returns the beginning of the terms of a kind of values in a field; for a word, the word follows.

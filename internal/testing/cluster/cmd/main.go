@@ -30,7 +30,8 @@ func main() {
 }
 
 // start starts a cluster, writes the address of index to to, and stops the cluster when ctx ends. If only is set, it
-// just fetches OpenSearch. It fails if OpenSearch cannot be fetched or the cluster does not start.
+// just fetches OpenSearch. It fails if OpenSearch cannot be fetched or the cluster does not start. nodes is how many
+// nodes it has.
 func start(ctx context.Context, only bool, nodes int, index string, to io.Writer) error {
 	if only {
 		return cluster.Install(ctx)

@@ -12,7 +12,7 @@ import (
 
 // Describe reads the content of a file without its seal and returns its entry in a manifest: the checksum of the
 // content, and the size with a seal. progress, if it is not nil, is called with the number of bytes of each read. It
-// fails if reading does or ctx ends.
+// fails if reading does or ctx ends. name is the file's name in the entry.
 func Describe(
 	ctx context.Context, content io.Reader, name string, progress func(bytes int64),
 ) (manifest.SegmentFile, error) {

@@ -23,7 +23,7 @@ func (e *LogDamageError) Error() string {
 	)
 }
 
-// damaged returns the *LogDamageError for an offset in the file.
+// damaged returns the *LogDamageError for an offset in the file. at is that offset, damage what is wrong there.
 func (f *LogIdentity) damaged(at int, damage string) error {
 	return &LogDamageError{File: f.Path, Byte: at, What: damage}
 }
