@@ -22,7 +22,7 @@ type CCERecord struct {
 	Reliability   []Bin    `yaml:"reliability,omitempty"`
 }
 
-// Check returns an error if a record has values that cannot be used to answer.
+// Check returns an error unless the temperature is above 0 and finite, and there is at least one granularity.
 func (r *CCERecord) Check() error {
 	if !(r.Temperature > 0) || math.IsInf(r.Temperature, 0) || len(r.Granularities) == 0 {
 		return fmt.Errorf(

@@ -54,7 +54,8 @@ func (c *Confidence) Of(signals []float64) (float64, error) {
 	return sigmoid(odds), nil
 }
 
-// Validate returns an error if a confidence that was read from a file cannot be used.
+// Validate returns an error if a confidence that was read from a file cannot be used: K is below 1, the kind is unknown
+// or its function is missing, or a number is not finite.
 func (c *Confidence) Validate() error {
 	switch {
 	case c.K < 1:

@@ -79,7 +79,8 @@ type lossPart struct {
 	grad []float64 // nil when it was not asked for
 }
 
-// lossParts returns the losses of groups of questions, computed on all processors.
+// lossParts returns the summed losses of groups of partQuestions questions, in their order, each with its gradient if
+// withGradient is set. They are computed on all processors.
 func (p *gateProblem) lossParts(x []float64, withGradient bool) []lossPart {
 	parts := make([]lossPart, (len(p.questions)+partQuestions-1)/partQuestions)
 	var group errgroup.Group
@@ -193,7 +194,9 @@ type rankedScores struct {
 	odds []float64
 }
 
-// rankedBy returns the scores with the odds computed. memory has room for as many numbers as there are scores.
+// rankedBy returns the scores with the odds computed. memory has room for as many numbers as there are scores. answers
+// are the indexes of the scores of candidates that answer; there has to be one at least. The result shares memory with
+// all three.
 func rankedBy(scores []float64, answers []int, memory []float64) rankedScores {
 	best := answers[0]
 	for _, row := range answers {

@@ -29,7 +29,8 @@ type PriorDomain struct {
 	AUROC     float64 `yaml:"auroc"`
 }
 
-// Check returns an error if a prior cannot be used to answer.
+// Check returns an error if there are no chances, one is invalid, or the signals are others than this version of
+// conclave computes.
 func (p *Prior) Check() error {
 	if !slices.Equal(p.Signals, fusion.SignalNames()) {
 		return fmt.Errorf("signals: %v; this version of conclave computes %v: fit it again", p.Signals, fusion.SignalNames())

@@ -29,8 +29,8 @@ type Mark struct {
 	Words []float64 // extract.AnswerSignals of these; nil: it marked none
 	First []float64 // extract.ReadSignals; nil: there are no passages
 	// RerankedTop and Reranked are the same where the reader only scores the passages within reach
-	// (extract.WithinReach): which of them is first, and extract.RerankSignals. Reranked is nil if no other passage than
-	// the ranking's first is within reach, or the two are not combined.
+	// (extract.WithinReach): which of them is first, and extract.RerankSignals. Reranked is nil if no other passage
+	// than the ranking's first is within reach, or the two are not combined.
 	RerankedTop int
 	Reranked    []float64
 }
@@ -86,7 +86,8 @@ func FitReading(
 	return o.fitMarks(withMixtureWeights(answers), confidences, marks)
 }
 
-// readAnswers returns the reader's output for each answer. Answers to one question, by its ID, are read together.
+// readAnswers returns for each answer a function that gives the reader's output for a weight of the ranking (Marker).
+// Answers to one question, by its ID, are read together.
 func (o *ReadingOptions) readAnswers(
 	ctx context.Context,
 	answers []RankedQuestion,

@@ -47,7 +47,8 @@ type MarkedChance struct {
 	Chance Confidence `yaml:"chance"`
 }
 
-// Check returns an error if a fit cannot be used to answer.
+// Check returns an error if the weight is not from 0 to fusion.MaxWeight, the thresholds are out of order, or a chance
+// is invalid or has other signals than this version of conclave computes.
 func (a *ReadingFit) Check() error {
 	if !(a.Ranking >= 0 && a.Ranking <= fusion.MaxWeight) {
 		return fmt.Errorf("ranking: %v is not between 0 and %g", a.Ranking, float64(fusion.MaxWeight))
@@ -90,7 +91,8 @@ func (a *ReadingFit) Surer() bool {
 	return a.First.ECE <= a.WithoutECE || a.First.AUROC >= a.WithoutAUROC
 }
 
-// WriteText writes the figures of the fit for people.
+// WriteText writes for people how often the first passage answers with and without the reader, the errors of the
+// confidences, and what a "min_confidence" would lose and gain. It returns the first error of out.
 func (a *ReadingFit) WriteText(out io.Writer) error {
 	if _, err := fmt.Fprintf(out, `with a reader, over %s, the same without what answers, and unanswerable ones:
 its words are right: ECE %.3f, AUROC %.3f
@@ -124,7 +126,7 @@ confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
 	return err
 }
 
-// Write writes the fit as text that ParseReading reads.
+// Write writes the fit as text that ParseReading reads. It returns the first error of w.
 func (a *ReadingFit) Write(w io.Writer) error {
 	return writeYAML(
 		w,

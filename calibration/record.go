@@ -95,7 +95,9 @@ func RecordText(folder string) ([]byte, error) {
 	return text, err
 }
 
-// Check returns an error if the record cannot be used to answer.
+// Check returns an error if the record cannot be used to answer: it is of another format, names no method for "auto",
+// has a number out of range, or a part of it is invalid (its own Check). The error names the key, and only the first
+// one.
 func (r *Record) Check() error {
 	if r.Format != RecordFormat {
 		return fmt.Errorf("format: %d; this version of conclave reads %d: calibrate again", r.Format, RecordFormat)

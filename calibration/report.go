@@ -165,8 +165,8 @@ func (f *fitRun) describeMethods() {
 	}
 }
 
-// WriteText writes the figures of the methods and of the answer's confidence, for people.
-// The rest is in the JSON.
+// WriteText writes the figures of the methods and of the answer's confidence, for people. The rest is in the JSON. It
+// returns the first error of to.
 func (r *FitReport) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(out, "%s, answered by what was fitted on others\n\n", questionsOf(r.Questions))
@@ -282,7 +282,7 @@ func writeThresholds(out io.Writer, thresholds []Threshold) {
 	)
 }
 
-// WritePriorText writes the figures of a prior in each domain, for people.
+// WritePriorText writes the figures of a prior in each domain, for people. It returns the first error of out.
 func WritePriorText(out io.Writer, domains []PriorDomain) error {
 	t := newTable(out)
 	_, _ = fmt.Fprintln(t, "left out\tquestions\tECE\tAUROC\t")

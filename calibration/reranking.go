@@ -49,7 +49,8 @@ type RerankingOptions struct {
 	Progress func(done, total int)
 }
 
-// Check returns an error if a fit cannot be used to answer.
+// Check returns an error if there is no fingerprint, the weight is not from 0 to fusion.MaxWeight, or the confidence is
+// invalid or has other signals than this version of conclave computes.
 func (r *RerankingFit) Check() error {
 	switch {
 	case r.Reranker == "":
@@ -297,7 +298,8 @@ func rerankedWorth(all []judgedQuestion, weight func(*judgedQuestion) float64) (
 	return top1, mrr
 }
 
-// WriteText writes the figures of the fit for people.
+// WriteText writes for people how often the first passage answers with and without the reranker, the mean reciprocal
+// rank, and the errors of the confidence. It returns the first error of out.
 func (r *RerankingFit) WriteText(out io.Writer) error {
 	_, err := fmt.Fprintf(
 		out,

@@ -19,7 +19,8 @@ type SourceRecord struct {
 	Reliability []Bin             `yaml:"reliability,omitempty"` // held out
 }
 
-// Check returns an error if a record cannot be used to answer.
+// Check returns an error if the chance is invalid, or has other signals than this version of conclave computes for this
+// kind of source.
 func (s *SourceRecord) Check() error {
 	if err := s.Chance.Validate(); err != nil {
 		return err

@@ -20,8 +20,8 @@ const VerdictFile = "verdict.yaml"
 // to several collections, each of one domain, and measured leave-one-out.
 type VerdictFit struct {
 	Answerable AnswerableFit `yaml:"answerable"`
-	// Read is the same with what a reader said, and Reranked where the reader only scored the passages that it might put
-	// first; nil: there was none.
+	// Read is the same with what a reader said, and Reranked where the reader only scored the passages that it might
+	// put first; nil: there was none.
 	Read     *ReadVerdict    `yaml:"read,omitempty"`
 	Reranked *ReadVerdict    `yaml:"reranked,omitempty"`
 	LeftOut  []VerdictDomain `yaml:"left_out"`
@@ -131,7 +131,7 @@ func checkThresholds(t reply.Thresholds) error {
 // ParseVerdict returns the fit in a file's text. It fails if a key is unknown or the fit is invalid.
 func ParseVerdict(data []byte) (*VerdictFit, error) { return parseYAML[VerdictFit](data) }
 
-// Write writes the fit as text that ParseVerdict reads.
+// Write writes the fit as text that ParseVerdict reads. It returns the first error of w.
 func (v *VerdictFit) Write(w io.Writer) error {
 	return writeYAML(w, "# Whether a collection answers at all, made by `conclave-lab calibrate verdict`\n"+
 		"# (docs/evidence/reliability.md has the command).\n", v)

@@ -113,7 +113,8 @@ type VerdictReport struct {
 	Foreign int `json:"foreign"` // unanswerable questions of the files
 }
 
-// WriteText writes the report for people.
+// WriteText writes for people the thresholds of the verdict, and the shares of questions with an answer, and of
+// unanswerable ones if there are any, that are not found. It returns the first error of out.
 func (r *VerdictReport) WriteText(out io.Writer) error {
 	_, err := fmt.Fprintf(out, "\nverdict: \"found\" from %.3f, \"doubtful\" from %.3f: %.1f of 100 questions with an answer\nare not found",
 		r.Found, r.Thresholds.Doubtful, 100*r.Doubted)

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// WriteText writes the figures of the domains that were left out, and their means, for people.
+// WriteText writes the figures of the domains that were left out, and their means, for people. It returns the first
+// error of out.
 func (v *VerdictFit) WriteText(out io.Writer) error {
 	t := newTable(out)
 	_, _ = fmt.Fprintln(t, "\t\tdoubted\tnot found\tdoubted\tnot found\t")

@@ -63,7 +63,9 @@ func (r *resolver) checkValues() {
 	}
 }
 
-// checkTogether adds a mistake for each pair of keys whose values contradict each other.
+// checkTogether adds a mistake for each pair of keys whose values contradict each other, such as data and store, a user
+// and an API key of the cluster, or a filter of a key that may write. It also checks the form of store and the
+// generators (checkGenerators).
 func (r *resolver) checkTogether() {
 	cfg := r.config
 	cluster := r.config.Cluster

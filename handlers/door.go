@@ -109,7 +109,8 @@ func (c *call) admit(when time.Time) error {
 	return nil
 }
 
-// limitTime makes the request's context end at this time, if it would end later.
+// limitTime makes the request's context end at this time. If it would end earlier anyway, that stays. releaseAll
+// releases the timer.
 func (c *call) limitTime(end time.Time) {
 	ctx, cancel := context.WithDeadline(c.r.Context(), end)
 	c.r = c.r.WithContext(ctx)

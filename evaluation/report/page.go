@@ -63,7 +63,7 @@ func Write(w io.Writer, r *evaluation.Report) error {
 		Title:  "Evaluation of " + r.Collection,
 		Lead:   leadText(r),
 	}
-	p.Tiles = tiles(r)
+	p.Tiles = headlineTiles(r)
 	for i := range r.Tables {
 		p.Tables = append(p.Tables, newTableView(r, &r.Tables[i], i < 2))
 	}
@@ -73,7 +73,7 @@ func Write(w io.Writer, r *evaluation.Report) error {
 	p.Reliable = reliabilityCurves(r, order)
 	p.Sources = sourcesByDomain(r)
 	p.Weights = weightsByDomain(r)
-	p.Experts = experts(r)
+	p.Experts = describeExperts(r)
 	for _, m := range r.Columns() {
 		p.Meanings = append(p.Meanings, meaning{m.Heading, m.Meaning})
 	}
@@ -159,9 +159,9 @@ func rowOf(t *evaluation.Table, method string) *evaluation.Row {
 	return nil
 }
 
-// tiles returns the figures at the top of the page: those of the reference, the best fusion, the best source and the
-// oracles, where the report has them.
-func tiles(r *evaluation.Report) []tile {
+// headlineTiles returns the figures at the top of the page: those of the reference, the best fusion, the best source
+// and the oracles, where the report has them.
+func headlineTiles(r *evaluation.Report) []tile {
 	t := &r.Tables[0]
 	first, twenty := accuracyKey(t, 1), accuracyKey(t, 20)
 	var out []tile
@@ -221,8 +221,8 @@ type order struct {
 	shown   int
 }
 
-// experts returns the descriptions of the experts for the page.
-func experts(r *evaluation.Report) []expertView {
+// describeExperts returns the descriptions of the experts for the page.
+func describeExperts(r *evaluation.Report) []expertView {
 	var out []expertView
 	for _, x := range r.Experts {
 		v := expertView{
