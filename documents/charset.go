@@ -104,6 +104,7 @@ func encodingNamed(label string) (encoding.Encoding, string) {
 // UnknownEncodingError is the error of an encoding whose name is in no registry.
 type UnknownEncodingError struct{ Name string }
 
+// Error quotes the unknown name and gives examples of names that are known.
 func (e *UnknownEncodingError) Error() string {
 	return fmt.Sprintf("there is no encoding %q: name one such as windows-1251, ISO-8859-2 or Shift_JIS", e.Name)
 }

@@ -44,6 +44,8 @@ var kindNames = [...]string{
 	Note:      "note",
 }
 
+// String returns the kind's name in English: "heading", "paragraph". It panics for a value that is none of the
+// kinds.
 func (k Kind) String() string { return kindNames[k] }
 
 // Block is a piece of a document, such as a paragraph or a row of a table. Its kind says which.
@@ -127,6 +129,7 @@ type UnreadableError struct {
 	Err    error // the cause; nil if Detail says all
 }
 
+// Error returns the Detail, with the Err behind it if there is one.
 func (e *UnreadableError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("%s: %v", e.Detail, e.Err)
@@ -134,6 +137,7 @@ func (e *UnreadableError) Error() string {
 	return e.Detail
 }
 
+// Unwrap returns the cause; nil if there is none.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
 // unreadable returns an *UnreadableError whose Detail is formatted. err is its cause and may be nil.

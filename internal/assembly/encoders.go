@@ -49,8 +49,13 @@ func (a *Assembly) Encoders(stored []store.Expert) (encoders []store.PassageEnco
 // needed. Passages that were acknowledged before it was damaged wait until it is mended.
 type noEncoder struct{ files store.Expert }
 
-func (n noEncoder) Name() string        { return n.files.Name }
-func (n noEncoder) Dimension() int      { return n.files.Dimension }
+// Name returns the expert's name in the collection's files.
+func (n noEncoder) Name() string { return n.files.Name }
+
+// Dimension returns the length of the expert's stored vectors.
+func (n noEncoder) Dimension() int { return n.files.Dimension }
+
+// Fingerprint returns the fingerprint of the encoder of the stored vectors.
 func (n noEncoder) Fingerprint() string { return n.files.Fingerprint }
 
 // Late reports whether the expert has a vector for each token of a passage.

@@ -155,6 +155,7 @@ func (a *Assembly) addReaders(made *search.LineUp, record *calibration.Record) e
 // late interaction.
 type TwoLateError struct{ First, Second string }
 
+// Error names both experts and what to do: configure one of them, or remove one.
 func (e *TwoLateError) Error() string {
 	return fmt.Sprintf(
 		"%s and %s are both experts of late interaction, and only one can take part: name the experts to search with under experts in the configuration, or remove one from the collection",

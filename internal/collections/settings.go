@@ -36,7 +36,10 @@ type Error struct {
 	Cause        error // for the log; nil: the detail says all
 }
 
+// Error returns the Detail, without the Cause.
 func (e *Error) Error() string { return e.Detail }
+
+// Unwrap returns the Cause; nil if there is none.
 func (e *Error) Unwrap() error { return e.Cause }
 
 // newError returns an *Error with a code and a formatted detail.

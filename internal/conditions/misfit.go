@@ -13,6 +13,7 @@ import (
 // least one problem.
 type MisfitError struct{ Problems []Problem }
 
+// Error returns the text of the first problem.
 func (e *MisfitError) Error() string { return e.Problems[0].Detail }
 
 // Misfit returns the problem of a comparison (Within) if its field has values, of the kinds in has, and none is of

@@ -27,6 +27,7 @@ type HeaderError struct {
 	Absent  []string // columns that were looked for
 }
 
+// Error names the columns that the table has and those that it lacks.
 func (e *HeaderError) Error() string {
 	return fmt.Sprintf(
 		"the table's columns are %s: it has no column %s; name the columns of the ids and of the texts",

@@ -65,6 +65,8 @@ func (e *FieldError) Unwrap() error {
 	return e.Encoding
 }
 
+// Error names the field with its value, as far as these are set, and then the problem and how to convert a wrong
+// encoding.
 func (e *FieldError) Error() string {
 	var b strings.Builder
 	switch {

@@ -11,6 +11,8 @@ type Place struct {
 	Line int
 }
 
+// String returns the place for messages: "file:line", the file alone where no line is known, or "record line"
+// without a file.
 func (p Place) String() string {
 	switch {
 	case p.File == "":
@@ -30,8 +32,10 @@ type ReadError struct {
 	Err         error
 }
 
+// Error returns the place and then the error there.
 func (e *ReadError) Error() string { return fmt.Sprintf("%s: %v", e.Place, e.Err) }
 
+// Unwrap returns the error without the place.
 func (e *ReadError) Unwrap() error { return e.Err }
 
 // Places remembers where each record of a build came from, so that a clash of

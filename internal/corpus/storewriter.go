@@ -37,6 +37,7 @@ type DuplicateError struct {
 	Earlier int // which Append wrote the passage that has it, from 0
 }
 
+// Error names the id and the earlier passage, by its number from 1.
 func (e *DuplicateError) Error() string {
 	return fmt.Sprintf(
 		"the id %s is already taken by passage number %d that was written", wording.Quote(e.ID), e.Earlier+1,

@@ -20,6 +20,7 @@ type TooLargeError struct {
 	Size, Most int64 // bytes
 }
 
+// Error names the file, its size and the limit in bytes.
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s has %d bytes; at most %d are read", e.Path, e.Size, e.Most)
 }

@@ -29,7 +29,10 @@ type Expert struct {
 
 // The methods below make an expert what collection and search need of it.
 
-func (e *Expert) Name() string   { return e.name }
+// Name returns the name of the expert in its collection, with its granularity if it has one.
+func (e *Expert) Name() string { return e.name }
+
+// Dimension returns how many numbers a vector has (Encoder.Dimension).
 func (e *Expert) Dimension() int { return e.Encoder.Dimension() }
 
 // Late reports whether the expert has a vector for each token of a passage (late interaction).

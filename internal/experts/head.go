@@ -16,6 +16,7 @@ import (
 // NoBaseError is the error of an expert with a head whose base expert is not loaded.
 type NoBaseError struct{ Name, Base string }
 
+// Error names the expert and its base, and what to do.
 func (e *NoBaseError) Error() string {
 	return fmt.Sprintf(
 		"%s needs expert %s, whose question vectors it changes and whose passage vectors it searches: that expert has to be in the collection and among those that are searched",

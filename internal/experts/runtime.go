@@ -95,6 +95,7 @@ func Find(
 // NoFullError is the error of a bundle that has to run in full precision and exists in 8 bits only.
 type NoFullError struct{ Name, Folder string }
 
+// Error names the bundle and the folder in which its full precision is missing.
 func (e *NoFullError) Error() string {
 	return fmt.Sprintf("%s is there in 8 bits alone: there is no %s", e.Name, e.Folder)
 }
@@ -105,6 +106,7 @@ type UnlikeError struct {
 	Cosine float64 // the least
 }
 
+// Error names the expert, the least cosine and the one that is needed.
 func (e *UnlikeError) Error() string {
 	return fmt.Sprintf(
 		"%s in full precision gives vectors at a cosine of %.4f to those in 8 bits, which have to be at %g or above to be searched together",

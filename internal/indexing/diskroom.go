@@ -13,6 +13,7 @@ type RoomError struct {
 	Need, Free int64  // bytes; Need is estimated
 }
 
+// Error names the folder, what is needed and what is free, and that nothing was encoded.
 func (e *RoomError) Error() string {
 	return fmt.Sprintf(
 		"what is to be indexed takes about %s more in %s, and its disk has %s free, so nothing was encoded",

@@ -25,6 +25,7 @@ type ExpertChoiceError struct {
 	Cause error
 }
 
+// Error returns the text of the cause.
 func (e *ExpertChoiceError) Error() string { return e.Cause.Error() }
 
 // Unwrap returns the cause.

@@ -488,7 +488,10 @@ func (s *syncing) notePut(id string, f documents.FoundFile, r ChangeResult) {
 // fileError marks an error as one of a single file (OfFile).
 type fileError struct{ err error }
 
+// Error returns the text of the wrapped error.
 func (e *fileError) Error() string { return e.err.Error() }
+
+// Unwrap returns the wrapped error.
 func (e *fileError) Unwrap() error { return e.err }
 
 // OfFile wraps err so that Sync treats it as the failure of one file: it reports it and goes on with the others.

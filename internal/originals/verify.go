@@ -21,6 +21,7 @@ type DamagedError struct {
 	Names  []string
 }
 
+// Error names the folder, how many copies are damaged and which, and that their documents have to be put again.
 func (e *DamagedError) Error() string {
 	return fmt.Sprintf(
 		"%d kept files in %s do not have the SHA-256 in their names: %s. Put their documents again",
@@ -34,6 +35,7 @@ type AbsentError struct {
 	Documents []string // ids
 }
 
+// Error names the folder and the documents, and that these have to be put again.
 func (e *AbsentError) Error() string {
 	return fmt.Sprintf(
 		"%s has no copy of the file of these documents: %s. Put them again", e.Folder, strings.Join(e.Documents, ", "),

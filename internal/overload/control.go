@@ -76,6 +76,7 @@ type Refusal struct {
 	After    time.Duration // when to try again
 }
 
+// Error says why the request is refused: the expected time, else the caller's share, else the number of requests.
 func (r *Refusal) Error() string {
 	if r.Expected > 0 {
 		return fmt.Sprintf("the server would need %v to begin this, after what is waiting", r.Expected.Round(time.Millisecond))

@@ -12,6 +12,7 @@ type SlowError struct {
 	Err  error
 }
 
+// Error returns What, with Err behind it if there is one.
 func (e *SlowError) Error() string {
 	if e.Err == nil {
 		return e.What
@@ -19,6 +20,7 @@ func (e *SlowError) Error() string {
 	return e.What + ": " + e.Err.Error()
 }
 
+// Unwrap returns Err; nil if there is none.
 func (e *SlowError) Unwrap() error { return e.Err }
 
 // Slow returns a *SlowError with this text if err is a connection's deadline that passed (os.ErrDeadlineExceeded), and

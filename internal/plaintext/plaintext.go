@@ -26,6 +26,7 @@ type Error struct {
 	Packed   bool   // the file is compressed with gzip
 }
 
+// Error returns the problem and then the Remedy.
 func (e *Error) Error() string { return e.Problem + ". " + e.Remedy() }
 
 // Remedy returns the line for a shell that converts the text to a new file, with advice before it. FILE and

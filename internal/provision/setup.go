@@ -43,6 +43,7 @@ type MissingError struct {
 	Err      error
 }
 
+// Error names what cannot be used and the reason.
 func (e *MissingError) Error() string { return fmt.Sprintf("%s cannot be used: %v", e.What, e.Err) }
 
 // Unwrap returns the reason.

@@ -35,7 +35,8 @@ const (
 // here.
 func (t DataType) String() string {
 	name, ok := map[DataType]string{
-		Float: "float32", Uint8: "uint8", Int8: "int8", Int32: "int32", Int64: "int64", Bool: "bool", Float16: "float16", Double: "float64",
+		Float: "float32", Uint8: "uint8", Int8: "int8", Int32: "int32", Int64: "int64", Bool: "bool",
+		Float16: "float16", Double: "float64",
 	}[t]
 	if !ok {
 		return "another type"

@@ -123,7 +123,8 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 				head = bert.Head{Rerank: bert.RerankTanh}
 			}
 			if o.Int8 {
-				return bert.WriteInt8(w, c, o.Weights(side), head, slices.Index(o.Vocabulary, "[CLS]"), slices.Index(o.Vocabulary, "[SEP]"))
+				cls, sep := slices.Index(o.Vocabulary, "[CLS]"), slices.Index(o.Vocabulary, "[SEP]")
+				return bert.WriteInt8(w, c, o.Weights(side), head, cls, sep)
 			}
 			return bert.Write(w, c, o.Weights(side), head)
 		}); err != nil {
