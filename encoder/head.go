@@ -68,8 +68,9 @@ func (h *Head) Domains() []string { return h.domains }
 // fingerprint is run.
 func (h *Head) Fingerprint(run string) string { return models.HeadFingerprint(run, h.sum) }
 
-// Apply returns the head's vector for a question's vector, of the same length, and the gate: the probability of each of
-// Domains. It fails if the vector has another length, or with batcher.ErrClosed after Close.
+// Apply returns the head's vector for a question's vector, of the same length, and the gate: the probability of
+// each of Domains, in their order. It fails if the vector has another length, if ctx ends, or with
+// batcher.ErrClosed after Close; the results are then to be ignored.
 func (h *Head) Apply(ctx context.Context, question []float32) (vector, gate []float32, err error) {
 	outputs := []output{newOutput(1, h.dimension), newOutput(1, len(h.domains))}
 	return outputs[0].data, outputs[1].data, h.apply(ctx, question, outputs...)

@@ -213,7 +213,7 @@ func (s *Store) recordAt(ordinal rank.Ordinal) ([]byte, error) {
 	return record[:recordBytes+n], nil
 }
 
-// damagedError returns the error that the record of a passage is damaged.
+// damagedError returns the error that the checksum of a passage's record is wrong.
 func (s *Store) damagedError(ordinal rank.Ordinal) error {
 	return fmt.Errorf("passage store %s: the checksum of passage number %d is wrong: the file is damaged", s.path, ordinal)
 }

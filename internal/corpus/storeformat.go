@@ -123,7 +123,7 @@ func appendPage(b []byte, number uint32, entries []uint64) []byte {
 	return binary.LittleEndian.AppendUint32(b, pageSum(number, b[start:]))
 }
 
-// pageSum returns the checksum of a page without its last four bytes. The page's
+// pageSum returns the checksum of a page, given without its last four bytes, where the checksum stands. The page's
 // number is part of it, so that a page in the wrong place is found.
 func pageSum(number uint32, page []byte) uint32 {
 	var b [4]byte

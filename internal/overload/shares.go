@@ -55,7 +55,7 @@ func (s *Shares) sharePlaces(caller string) int {
 	return max(s.most/callers, 1)
 }
 
-// Leave gives back one place that Take took for this caller.
+// Leave gives back one place that Take took for this caller; call it once for each.
 func (s *Shares) Leave(caller string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
