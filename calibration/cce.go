@@ -26,8 +26,7 @@ type CCERecord struct {
 func (r *CCERecord) Check() error {
 	if !(r.Temperature > 0) || math.IsInf(r.Temperature, 0) || len(r.Granularities) == 0 {
 		return fmt.Errorf(
-			"temperature %v of granularities %v: a number above 0, and some granularities, are needed",
-			r.Temperature,
+			"temperature %v of granularities %v: a number above 0, and some granularities, are needed", r.Temperature,
 			r.Granularities,
 		)
 	}

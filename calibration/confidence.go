@@ -183,14 +183,7 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	}
 	fit.Confidence.Reason = fmt.Sprintf(
 		"On %d held-out questions the Brier score is %.4f with Platt's scaling and %.4f with isotonic regression (ECE %.4f and %.4f); the second is lower by %.4f with a standard error of %.4f: %s.",
-		len(platt),
-		byPlatt.Brier,
-		byIsotonic.Brier,
-		byPlatt.ECE,
-		byIsotonic.ECE,
-		gain,
-		deviation,
-		because,
+		len(platt), byPlatt.Brier, byIsotonic.Brier, byPlatt.ECE, byIsotonic.ECE, gain, deviation, because,
 	)
 	return fit, nil
 }

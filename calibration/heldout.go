@@ -160,8 +160,7 @@ func crossFit[Question, Model, Result any](questions []Question, id func(*Questi
 		if len(others) == 0 {
 			return nil, fmt.Errorf(
 				"all %d questions are in one fold of %d: there are too few to fit on some and measure on others",
-				len(questions),
-				Folds,
+				len(questions), Folds,
 			)
 		}
 		model, err := fit(others)

@@ -141,8 +141,7 @@ func (d *PriorDomain) Shippable() error {
 	if d.ECE > worstPrior {
 		return fmt.Errorf(
 			"the ECE on domains that were left out is %.3f, above %.2f: such a confidence is not to be shipped",
-			d.ECE,
-			worstPrior,
+			d.ECE, worstPrior,
 		)
 	}
 	return nil
@@ -157,9 +156,7 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 		own, foreign := d.countKind(Answerable), d.countKind(Unanswerable)
 		if own == 0 || foreign == 0 {
 			return p, all, fmt.Errorf(
-				"domain %s has %d questions of its own and %d of other domains: both are needed",
-				d.Domain,
-				own,
+				"domain %s has %d questions of its own and %d of other domains: both are needed", d.Domain, own,
 				foreign,
 			)
 		}

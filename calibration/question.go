@@ -199,8 +199,7 @@ func GatherBy(
 			if len(q.Before) > 0 {
 				return nil, fmt.Errorf(
 					"%s: question %q is a turn of a conversation, and what is fitted is fitted to questions that stand alone: leave it out",
-					q.Place,
-					q.ID,
+					q.Place, q.ID,
 				)
 			}
 			relevant, err := q.Among(passages)

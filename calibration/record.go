@@ -117,9 +117,7 @@ func (r *Record) Check() error {
 	for _, x := range r.Experts {
 		if !(x.Temperature > 0) || x.Depth < 2 {
 			return fmt.Errorf(
-				"experts: %s: temperature %v over %d hits; above 0 and at least 2 are needed",
-				x.Name,
-				x.Temperature,
+				"experts: %s: temperature %v over %d hits; above 0 and at least 2 are needed", x.Name, x.Temperature,
 				x.Depth,
 			)
 		}

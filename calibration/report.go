@@ -158,8 +158,7 @@ func (f *fitRun) describeMethods() {
 			[]string{fmt.Sprintf(
 				"%s few: with so many a figure is good to %.0f points, so little is\nlearned from them. %d are a beginning, 300 and more are good.",
 				map[bool]string{true: "1 question is", false: fmt.Sprintf("%d questions are", n)}[n == 1],
-				50*(i[1]-i[0]),
-				enough,
+				50*(i[1]-i[0]), enough,
 			)},
 			r.Warnings...)
 	}
@@ -174,15 +173,8 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	_, _ = fmt.Fprintln(t, "method\ttop-1\t95 of 100 times in\ttop-5\ttop-20\ttop-100\t")
 	for _, m := range r.Methods {
 		_, _ = fmt.Fprintf(
-			t,
-			"%s\t%.1f\t%.1f to %.1f\t%.1f\t%.1f\t%.1f\t\n",
-			m.Method,
-			100*m.Top1,
-			100*m.Top1Interval[0],
-			100*m.Top1Interval[1],
-			100*m.Top5,
-			100*m.Top20,
-			100*m.Top100,
+			t, "%s\t%.1f\t%.1f to %.1f\t%.1f\t%.1f\t%.1f\t\n", m.Method, 100*m.Top1, 100*m.Top1Interval[0],
+			100*m.Top1Interval[1], 100*m.Top5, 100*m.Top20, 100*m.Top100,
 		)
 	}
 	_ = t.Flush()
@@ -242,20 +234,14 @@ func (c *CCEReport) writeText(out io.Writer) {
 		alone[i] = fmt.Sprintf("%s %.1f", name, 100*c.Alone[name])
 	}
 	_, _ = fmt.Fprintf(
-		out,
-		"\ngranularities, and of how many of 100 questions each alone finds an answer first:\n%s\n",
+		out, "\ngranularities, and of how many of 100 questions each alone finds an answer first:\n%s\n",
 		strings.Join(alone, ", "),
 	)
 	_, _ = fmt.Fprintf(out, "cce takes %s, at temperature %.3f.\n", strings.Join(c.Granularities, ", "), c.Temperature)
 	_, _ = fmt.Fprintf(
 		out,
 		"The surest is right for %.1f; its confidence has an ECE of %.3f and an AUROC of %s\n(at temperature %.1f: right for %.1f, ECE %.3f).\n",
-		100*c.Top1,
-		c.ECE,
-		areaOf(c.AUROC),
-		c.Uncalibrated.Temperature,
-		100*c.Uncalibrated.Top1,
-		c.Uncalibrated.ECE,
+		100*c.Top1, c.ECE, areaOf(c.AUROC), c.Uncalibrated.Temperature, 100*c.Uncalibrated.Top1, c.Uncalibrated.ECE,
 	)
 }
 
@@ -276,8 +262,7 @@ func writeThresholds(out io.Writer, thresholds []Threshold) {
 	}
 	_ = t.Flush()
 	_, _ = fmt.Fprintf(
-		out,
-		"\nTo give no answer rather than a wrong one, ask with \"min_confidence\": %.2f.\n",
+		out, "\nTo give no answer rather than a wrong one, ask with \"min_confidence\": %.2f.\n",
 		chosenThreshold(thresholds).MinConfidence,
 	)
 }

@@ -31,9 +31,7 @@ func (s *SourceRecord) Check() error {
 	}
 	if want := fusion.SourceSignalNames(s.Kind); !slices.Equal(names, want) {
 		return fmt.Errorf(
-			"the signals %v; this version of conclave reads %v of a source of kind %q: calibrate again",
-			names,
-			want,
+			"the signals %v; this version of conclave reads %v of a source of kind %q: calibrate again", names, want,
 			s.Kind,
 		)
 	}

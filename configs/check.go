@@ -73,16 +73,14 @@ func (r *resolver) checkTogether() {
 	keys := len(r.config.Auth.Keys) > 0
 	if i := slices.Index(server.CORSOrigins, "*"); i >= 0 && !keys {
 		r.addMistake(
-			fmt.Sprintf("server.cors_origins[%d]", i),
-			"*",
+			fmt.Sprintf("server.cors_origins[%d]", i), "*",
 			"without keys every page on the web could read this server through a visitor's browser; name the origins, or configure auth.keys",
 		)
 	}
 	least := server.ReadTimeout + cfg.Limits.Timeout + cfg.LongestWriting()
 	if server.WriteTimeout != 0 && server.WriteTimeout < least {
 		r.addMistake(
-			"server.write_timeout",
-			server.WriteTimeout,
+			"server.write_timeout", server.WriteTimeout,
 			"has to be at least server.read_timeout, limits.timeout and the longest of generators' together, %v, or 0 for that and 30s",
 			least,
 		)
@@ -103,8 +101,7 @@ func (r *resolver) checkTogether() {
 	}
 	if strings.Contains(cfg.Store, "@") {
 		r.addMistake(
-			"store",
-			"…",
+			"store", "…",
 			"contains a user: put it into cluster.user, and the password into cluster.password_file or %s",
 			variablePassword,
 		)
@@ -121,8 +118,7 @@ func (r *resolver) checkTogether() {
 	for i, k := range cfg.Auth.Keys {
 		if k.Filter != "" && (slices.Contains(k.Scopes, "ingest") || slices.Contains(k.Scopes, "admin")) {
 			r.addMistake(
-				fmt.Sprintf("auth.keys[%d].filter", i),
-				k.Filter,
+				fmt.Sprintf("auth.keys[%d].filter", i), k.Filter,
 				"restricts what is read: who may write or administer could read all; leave the scopes ingest and admin to other keys",
 			)
 		}

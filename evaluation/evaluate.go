@@ -286,11 +286,7 @@ func (o *MeasureOptions) measureTimes(
 		return e.Latency, nil
 	}
 	times, err := timeRequests(
-		ctx,
-		engine,
-		asked,
-		o.Methods,
-		o.Timeout,
+		ctx, engine, asked, o.Methods, o.Timeout,
 		func(done, total int) { o.reportProgress("timing single requests", done, total) },
 	)
 	if err != nil {

@@ -65,10 +65,7 @@ func (l Lineup) Choose(
 		all = append(all, l.Fusions()...)
 	default:
 		for _, name := range strings.Split(fusions, ",") {
-			all = append(
-				all,
-				Method{Name: name, Kind: KindFusion, Request: requestFor(name)},
-			)
+			all = append(all, Method{Name: name, Kind: KindFusion, Request: requestFor(name)})
 		}
 	}
 	all = append(all, others...)

@@ -69,8 +69,7 @@ func measureRecall(
 	}
 	return fmt.Sprintf(
 		"of the first 10 and 100 passages of an exact search the indexes find: %s (%d questions)",
-		strings.Join(found, ", "),
-		len(asked),
+		strings.Join(found, ", "), len(asked),
 	), nil
 }
 

@@ -18,10 +18,7 @@ const textColumns = 100
 func (r *Report) WriteText(out io.Writer) error {
 	w := &textWriter{out: out}
 	w.printf(
-		"%s: %s, %s of %s\n",
-		r.Collection,
-		countOf(r.Passages, "passage"),
-		countOf(r.countQuestions(), "question"),
+		"%s: %s, %s of %s\n", r.Collection, countOf(r.Passages, "passage"), countOf(r.countQuestions(), "question"),
 		countOf(len(r.Domains), "domain"),
 	)
 	if r.Reference != "" {

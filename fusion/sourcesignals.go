@@ -51,10 +51,7 @@ func SourceSignals(c *Candidates, sources []ObservedSource, f Features, at int) 
 	// A lead says more where scores are low: the same one is worth more to an
 	// expert whose passages are all far away.
 	return append(
-		signals,
-		dense[gapTenth]/math.Max(first, lowestScale),
-		dense[sharedWords],
-		words[wordsCoverage],
+		signals, dense[gapTenth]/math.Max(first, lowestScale), dense[sharedWords], words[wordsCoverage],
 		words[wordsTop],
 	)
 }

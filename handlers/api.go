@@ -155,13 +155,7 @@ func New(o Options) (*API, error) {
 		o.RateWindow < time.Second {
 		return nil, fmt.Errorf(
 			"handlers: impossible limits: bodies of %d bytes, %d and %d bytes of memory, %v for a request, %d requests in %v, admission %v",
-			o.BodyBytes,
-			o.AnswerMemory,
-			o.BodyMemory,
-			o.Timeout,
-			o.RateRequests,
-			o.RateWindow,
-			o.Admission != nil,
+			o.BodyBytes, o.AnswerMemory, o.BodyMemory, o.Timeout, o.RateRequests, o.RateWindow, o.Admission != nil,
 		)
 	}
 	o.Write.Grace = cmp.Or(o.Write.Grace, 10*time.Second)
@@ -199,8 +193,7 @@ func New(o Options) (*API, error) {
 	}
 	err = errors.Join(
 		o.Metrics.registerAll(a.connections.Collectors()),
-		o.Metrics.registerAll(a.admission.AnswerMemory.Collectors()),
-		o.Metrics.showReadiness(o.Readiness),
+		o.Metrics.registerAll(a.admission.AnswerMemory.Collectors()), o.Metrics.showReadiness(o.Readiness),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("handlers: metrics: %w", err)

@@ -167,8 +167,7 @@ func (c *call) shortenDeadline(body any) *schema.Problem {
 	n, err := given.Int64()
 	if err != nil || n > most.Milliseconds() {
 		return schema.NewProblem(
-			"out_of_range",
-			fmt.Sprintf("/timeout_ms is %s; it may be at most %d.", given, most.Milliseconds()),
+			"out_of_range", fmt.Sprintf("/timeout_ms is %s; it may be at most %d.", given, most.Milliseconds()),
 			schema.ProblemField{Pointer: "/timeout_ms", Detail: fmt.Sprintf("is more than %d", most.Milliseconds())},
 		)
 	}

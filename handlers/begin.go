@@ -72,9 +72,7 @@ func (a *API) logRequest(r *http.Request, x *front.Exchange, rec *front.Recorder
 	}
 	if x.TraceID != "" {
 		attributes = append(
-			attributes,
-			slog.String("trace_id", x.TraceID),
-			slog.String("span_id", x.SpanID),
+			attributes, slog.String("trace_id", x.TraceID), slog.String("span_id", x.SpanID),
 			slog.String("parent_id", x.ParentID),
 		)
 	}

@@ -179,8 +179,7 @@ func (c *call) listLimit(most int) (int, error) {
 	if err != nil || n < 1 || n > int64(most) {
 		detail := fmt.Sprintf("has to be from 1 to %d", most)
 		return 0, schema.NewProblem(
-			"out_of_range",
-			fmt.Sprintf("limit is %s; it %s.", given, detail),
+			"out_of_range", fmt.Sprintf("limit is %s; it %s.", given, detail),
 			schema.ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail},
 		)
 	}

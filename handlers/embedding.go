@@ -29,10 +29,7 @@ func (a *API) postEmbed(c *call) error {
 	}
 	if accept := strings.Join(c.r.Header.Values("Accept"), ","); acceptQuality(
 		accept, typeNpy,
-	) <= acceptQuality(
-		accept,
-		schema.TypeJSON,
-	) {
+	) <= acceptQuality(accept, schema.TypeJSON) {
 		return c.respond(http.StatusOK, out)
 	}
 	if len(out.Truncated) > 0 {

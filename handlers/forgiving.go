@@ -25,8 +25,7 @@ func normaliseLine(object map[string]any, unknown func(name string)) *schema.Pro
 		delete(object, "_id")
 		if id, both := object["id"]; both && id != other {
 			return schema.NewProblem(
-				"invalid_passage",
-				"/_id differs from /id; give one of them.",
+				"invalid_passage", "/_id differs from /id; give one of them.",
 				schema.ProblemField{Pointer: "/_id", Detail: "differs from id"},
 			)
 		}

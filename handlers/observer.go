@@ -50,14 +50,9 @@ func (o Observer) Answer(ctx context.Context, answer reply.Response) {
 	}
 	// Without its question: the request's line has that, where it is wanted.
 	o.Logger.LogAttrs(
-		ctx,
-		slog.LevelWarn,
-		"slow search",
-		slog.String("request_id", front.ExchangeOf(ctx).RequestID),
-		slog.Float64("took_ms", answer.TookMS),
-		slog.String("fusion", answer.Fusion),
-		slog.String("stages", serverTiming(answer)),
-		slog.Any("degraded", answer.Degraded),
+		ctx, slog.LevelWarn, "slow search", slog.String("request_id", front.ExchangeOf(ctx).RequestID),
+		slog.Float64("took_ms", answer.TookMS), slog.String("fusion", answer.Fusion),
+		slog.String("stages", serverTiming(answer)), slog.Any("degraded", answer.Degraded),
 	)
 }
 

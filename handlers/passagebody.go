@@ -95,11 +95,7 @@ func (a *API) checkLimits(p *corpus.Passage) *schema.Problem {
 			return schema.NewProblem(
 				bound.code,
 				fmt.Sprintf(
-					"/%s has %d %s; at most %d are allowed.%s",
-					bound.field,
-					bound.n,
-					bound.unit,
-					bound.most,
+					"/%s has %d %s; at most %d are allowed.%s", bound.field, bound.n, bound.unit, bound.most,
 					bound.advice,
 				),
 				schema.ProblemField{Pointer: "/" + bound.field, Detail: fmt.Sprintf("has %d %s", bound.n, bound.unit)},
@@ -141,8 +137,7 @@ func invalidPassage(e *corpus.FieldError) *schema.Problem {
 		detail = fmt.Sprintf("(%s) %s", e.Value, e.Problem)
 	}
 	return schema.NewProblem(
-		"invalid_passage",
-		strings.TrimSpace(pointer+" "+detail)+".",
+		"invalid_passage", strings.TrimSpace(pointer+" "+detail)+".",
 		schema.ProblemField{Pointer: pointer, Detail: detail},
 	)
 }

@@ -101,8 +101,7 @@ func (a *API) getSearch(c *call) error {
 		case "tags_all", "tags_any", "documents":
 			if _, given := filter[name]; given {
 				return schema.NewProblem(
-					"invalid_query",
-					fmt.Sprintf("%s stands beside the filter and in it: leave out one.", name),
+					"invalid_query", fmt.Sprintf("%s stands beside the filter and in it: leave out one.", name),
 					schema.ProblemField{Pointer: "/" + name, Parameter: name, Detail: "is given twice"},
 				)
 			}
@@ -162,8 +161,7 @@ func searchRequest(limits search.Limits, body any, mistakes int) (request search
 		return !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r)
 	}) {
 		return request, schema.NewProblem(
-			"empty_question",
-			"The question has nothing in it to search for.",
+			"empty_question", "The question has nothing in it to search for.",
 			schema.ProblemField{Pointer: "/question", Detail: "is empty"},
 		)
 	}

@@ -124,12 +124,7 @@ func connectionRefusal() []byte {
 	return fmt.Appendf(
 		nil,
 		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nX-Request-ID: %s\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
-		p.Status,
-		http.StatusText(p.Status),
-		schema.TypeProblem,
-		p.RequestID,
-		len(text),
-		text,
+		p.Status, http.StatusText(p.Status), schema.TypeProblem, p.RequestID, len(text), text,
 	)
 }
 

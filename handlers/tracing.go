@@ -39,8 +39,7 @@ func (a *API) startSpan(r *http.Request, x *front.Exchange) (_ *http.Request, en
 		span.SetName(strings.TrimSpace(wording.Shorten(r.Method) + " " + x.Route))
 		span.SetAttributes(
 			attribute.String("http.request.method", wording.Shorten(r.Method)),
-			attribute.String("http.route", x.Route),
-			attribute.Int("http.response.status_code", status),
+			attribute.String("http.route", x.Route), attribute.Int("http.response.status_code", status),
 			attribute.String("conclave.request_id", x.RequestID),
 		)
 		if x.Code != "" {

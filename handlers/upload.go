@@ -334,11 +334,8 @@ func (u *uploadRequest) setHeader(h http.Header) {
 func (u *uploadRequest) noteCounts(p *schema.Problem) {
 	x := front.ExchangeOf(u.request.Context())
 	x.Note(
-		slog.Int("accepted", u.accepted),
-		slog.Int("rejected", u.rejected),
-		slog.Int("truncated", u.cut),
-		slog.Int("unread", u.unread),
-		slog.Int64("body_bytes", u.bytes),
+		slog.Int("accepted", u.accepted), slog.Int("rejected", u.rejected), slog.Int("truncated", u.cut),
+		slog.Int("unread", u.unread), slog.Int64("body_bytes", u.bytes),
 		slog.Int("backlog", u.writer.Backlog().Changes),
 	)
 	if p != nil {

@@ -39,15 +39,11 @@ func (m *Metrics) showBacklog(w *collectionWriter) error {
 	}
 	err := errors.Join(
 		gauge(
-			"backlog_changes",
-			"Changes that are stored and that searches do not see yet.",
-			nil,
+			"backlog_changes", "Changes that are stored and that searches do not see yet.", nil,
 			func() float64 { return float64(w.Backlog().Changes) },
 		),
 		gauge(
-			"backlog_oldest_seconds",
-			"How long the oldest of them has waited.",
-			nil,
+			"backlog_oldest_seconds", "How long the oldest of them has waited.", nil,
 			func() float64 { return w.Backlog().Oldest.Seconds() },
 		),
 		gauge("log_bytes", "Bytes in the log of changes.", nil, func() float64 { return float64(w.Backlog().LogBytes) }),

@@ -216,8 +216,7 @@ func refusedChange(err error) *schema.Problem {
 		if version.Want == "absent" {
 			p.Detail = fmt.Sprintf(
 				"There is a passage %s already, with the version %s, and If-None-Match asks that there be none.",
-				wording.Quote(version.ID),
-				version.Have,
+				wording.Quote(version.ID), version.Have,
 			)
 		}
 		return p

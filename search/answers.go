@@ -26,8 +26,7 @@ func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	p.Answer, p.Inquiry.Reads = o, true
 	if p.Listed {
 		wrong.Add(
-			"not_one_ranking",
-			"/answer",
+			"not_one_ranking", "/answer",
 			"answers are read in one ranking, and fusion is a list of methods: name one method, or leave out answer",
 		)
 	}
@@ -49,10 +48,8 @@ func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	checkLeastChance(wrong, o.MinChance)
 	if o.MaxTokens != 0 && p.Reader != nil {
 		wrong.Add(
-			"unused_option",
-			"/answer/max_tokens",
-			"max_tokens is for readers that write, and %s marks words: leave it out",
-			wording.Quote(p.Reader.Name),
+			"unused_option", "/answer/max_tokens",
+			"max_tokens is for readers that write, and %s marks words: leave it out", wording.Quote(p.Reader.Name),
 		)
 	}
 }
@@ -103,10 +100,7 @@ func (l *lineUp) readerFor(name string, wrong *fault.Problems) *learned.LoadedRe
 		}
 	}
 	wrong.Add(
-		"unknown_reader",
-		"/answer/reader",
-		"there is no reader %s: the readers are %s",
-		wording.Quote(name),
+		"unknown_reader", "/answer/reader", "there is no reader %s: the readers are %s", wording.Quote(name),
 		wording.List(names),
 	)
 	return nil

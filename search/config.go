@@ -123,9 +123,7 @@ func (c *LineUp) complete(l Limits) error {
 		return fmt.Errorf("search: defaults.k is %d: it has to be from 1 to its limit of %d", d.K, l.K)
 	case d.Candidates < 1 || d.Candidates > l.Candidates:
 		return fmt.Errorf(
-			"search: defaults.candidates is %d: it has to be from 1 to its limit of %d",
-			d.Candidates,
-			l.Candidates,
+			"search: defaults.candidates is %d: it has to be from 1 to its limit of %d", d.Candidates, l.Candidates,
 		)
 	case d.Timeout < time.Millisecond || d.Timeout > l.Timeout:
 		return fmt.Errorf("search: defaults.timeout is %v: it has to be from 1ms to its limit of %v", d.Timeout, l.Timeout)
@@ -135,9 +133,7 @@ func (c *LineUp) complete(l Limits) error {
 		return errors.New("search: defaults.auto is gate, and there is no gate")
 	case !slices.Contains(fusion.MethodNames(nil), d.Auto):
 		return fmt.Errorf(
-			"search: defaults.auto is %q: one of %s is meant, other than auto",
-			d.Auto,
-			wording.List(MethodNames()),
+			"search: defaults.auto is %q: one of %s is meant, other than auto", d.Auto, wording.List(MethodNames()),
 		)
 	case !slices.Contains(missingValues(), d.Missing):
 		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, wording.List(missingValues()))
@@ -198,9 +194,7 @@ func (c *LineUp) checkExperts() error {
 			if !(cal.Temperature > 0) || math.IsInf(cal.Temperature, 0) || cal.Depth < 2 {
 				return fmt.Errorf(
 					"search: expert %q is calibrated with temperature %v and depth %d: they have to be above 0 and at least 2",
-					x.Name,
-					cal.Temperature,
-					cal.Depth,
+					x.Name, cal.Temperature, cal.Depth,
 				)
 			}
 		}
@@ -238,9 +232,7 @@ func (c *LineUp) checkReference() error {
 		if len(x.Representatives) > 0 && (d < 1 || len(x.Representatives)%d != 0) {
 			return fmt.Errorf(
 				"search: expert %q has representatives of %d numbers, which are no vectors of the reference's %d",
-				x.Name,
-				len(x.Representatives),
-				d,
+				x.Name, len(x.Representatives), d,
 			)
 		}
 	}

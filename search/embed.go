@@ -25,8 +25,7 @@ func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (l
 	i := l.expertIndex(r.Expert)
 	if l.panel.Late != nil && r.Expert == l.panel.Late.Name() {
 		wrong.Add(
-			"unknown_expert",
-			"/expert",
+			"unknown_expert", "/expert",
 			"expert %s gives every token a vector, and none to a text: it cannot be asked for one",
 			wording.Quote(r.Expert),
 		)
@@ -39,8 +38,7 @@ func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (l
 	x := l.panel.Experts[i].Model
 	if x.Info.Kind == reply.KindSparse {
 		wrong.Add(
-			"unknown_expert",
-			"/expert",
+			"unknown_expert", "/expert",
 			"expert %s weighs word pieces, and gives no vector to a text: it cannot be asked for one",
 			wording.Quote(r.Expert),
 		)
@@ -50,9 +48,7 @@ func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (l
 	lookup.CheckTexts(&wrong, "/input", r.Input, l.limits.EmbedInputs, l.limits.EmbedBytes)
 	if kind == learned.KindPassage && x.Passages == nil {
 		wrong.Add(
-			"no_passage_encoder",
-			"/kind",
-			"expert %q has no passage encoder here: only questions can be embedded",
+			"no_passage_encoder", "/kind", "expert %q has no passage encoder here: only questions can be embedded",
 			x.Name,
 		)
 	}

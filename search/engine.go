@@ -273,8 +273,7 @@ func (l *lineUp) finish(
 	ctx, cancel := o.untilSearched(whole)
 	defer cancel()
 	p := presenting.NewPage(
-		a,
-		presenting.QuestionChanges{Part: o.part, Corrections: o.corrections, Doubt: o.doubt, Synonyms: o.synonyms},
+		a, presenting.QuestionChanges{Part: o.part, Corrections: o.corrections, Doubt: o.doubt, Synonyms: o.synonyms},
 		by.takeRoom,
 	)
 	compute := l.panel.Run.Compute

@@ -12,10 +12,8 @@ func (l *lineUp) allowExact(wanted []int, view storage.View) error {
 		if x, ok := view.Index(l.panel.Sources[at].Name()); ok && x.MostExact > 0 && x.Passages > x.MostExact {
 			var wrong fault.Problems
 			wrong.Add(
-				"out_of_range",
-				"/exact",
-				"exact compares the question with all %d passages: at most %d are possible here",
-				x.Passages,
+				"out_of_range", "/exact",
+				"exact compares the question with all %d passages: at most %d are possible here", x.Passages,
 				x.MostExact,
 			)
 			return wrong.Err()

@@ -22,11 +22,8 @@ func readFields(w *fault.Problems, names []string) plan.Fields {
 			*known[at] = true
 		} else {
 			w.Add(
-				"unknown_value",
-				wording.Pointer("/fields", i),
-				"an answer has no field %s: its fields are %s",
-				wording.Quote(name),
-				wording.List(fieldNames()),
+				"unknown_value", wording.Pointer("/fields", i), "an answer has no field %s: its fields are %s",
+				wording.Quote(name), wording.List(fieldNames()),
 			)
 		}
 		if len(*w) > fault.MaxProblems {

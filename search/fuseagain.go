@@ -116,11 +116,8 @@ func (e *fuseTable) chooseMethod(r *FuseRequest, wrong *fault.Problems) *fusion.
 	m, ok := fusion.MethodNamed(r.Fusion)
 	if !ok {
 		wrong.Add(
-			"unknown_method",
-			"/fusion",
-			"there is no fusion method %s that ranks by itself: %s do",
-			wording.Quote(r.Fusion),
-			wording.List(fusion.MethodNames(nil)),
+			"unknown_method", "/fusion", "there is no fusion method %s that ranks by itself: %s do",
+			wording.Quote(r.Fusion), wording.List(fusion.MethodNames(nil)),
 		)
 		return nil
 	}
@@ -140,11 +137,9 @@ func (e *fuseTable) chooseMethod(r *FuseRequest, wrong *fault.Problems) *fusion.
 			w, known = e.contributedWeight(name)
 			if !known {
 				wrong.Add(
-					"missing_field",
-					wording.Pointer("/weights", name),
+					"missing_field", wording.Pointer("/weights", name),
 					"the weight of source %s is needed for fusion method %q: name it, or leave it among the contributions",
-					wording.Quote(name),
-					m.Name,
+					wording.Quote(name), m.Name,
 				)
 			}
 		}
@@ -189,30 +184,23 @@ func (e *fuseTable) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer,
 		switch {
 		case lack == fusion.LacksGranularities && len(r.Granularities) == 0:
 			wrong.Add(
-				"missing_field",
-				"/granularities",
+				"missing_field", "/granularities",
 				"fusion method %q answers by the granularity that is surest: name the sources that are granularities, such as base and base@1, or the experts among which it is to choose",
 				m.Name,
 			)
 		case lack == fusion.LacksWords && len(e.sources) > 0:
 			wrong.Add(
-				"needs_bm25",
-				"/candidates",
-				"fusion method %q needs scores of %s, and no candidate has one",
-				m.Name,
+				"needs_bm25", "/candidates", "fusion method %q needs scores of %s, and no candidate has one", m.Name,
 				reply.WordSource,
 			)
 		case lack == fusion.LacksExperts && len(e.sources) > 0:
 			wrong.Add(
-				"needs_experts",
-				"/candidates",
-				"fusion method %q needs scores of an expert, and no candidate has one",
-				m.Name,
+				"needs_experts", "/candidates",
+				"fusion method %q needs scores of an expert, and no candidate has one", m.Name,
 			)
 		case lack == fusion.LacksConfidences:
 			wrong.Add(
-				"missing_field",
-				"/confidences",
+				"missing_field", "/confidences",
 				"fusion method %q weighs experts by how sure they are: name the confidences, which a search has among its sources",
 				m.Name,
 			)
@@ -231,10 +219,8 @@ func (e *fuseTable) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offe
 		for i, name := range r.Granularities {
 			if at := slices.Index(e.sources, name); len(e.sources) > 0 && (at < 0 || !e.kinds[at].Dense()) {
 				wrong.Add(
-					"unknown_source",
-					wording.Pointer("/granularities", i),
-					"no candidate has a score of an expert %s",
-					wording.Quote(name),
+					"unknown_source", wording.Pointer("/granularities", i),
+					"no candidate has a score of an expert %s", wording.Quote(name),
 				)
 			}
 		}
@@ -249,10 +235,8 @@ func (e *fuseTable) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offe
 	for _, name := range sortedKeys(r.Weights) {
 		if !slices.Contains(e.sources, name) && len(e.sources) > 0 && len(*wrong) <= fault.MaxProblems {
 			wrong.Add(
-				"unknown_source",
-				wording.Pointer("/weights", name),
-				"no candidate has a score of source %s: the sources are %s",
-				wording.Quote(name),
+				"unknown_source", wording.Pointer("/weights", name),
+				"no candidate has a score of source %s: the sources are %s", wording.Quote(name),
 				wording.List(e.sources),
 			)
 		}
@@ -284,13 +268,8 @@ func checkRange(pointer string, numbers map[string]float64, most float64, wrong 
 	for _, name := range sortedKeys(numbers) {
 		if x := numbers[name]; !(x >= 0 && x <= most) && len(*wrong) <= fault.MaxProblems {
 			wrong.Add(
-				"out_of_range",
-				wording.Pointer(pointer, name),
-				"%s of %s is %v: it has to be from 0 to %g",
-				pointer[1:],
-				wording.Quote(name),
-				x,
-				most,
+				"out_of_range", wording.Pointer(pointer, name), "%s of %s is %v: it has to be from 0 to %g",
+				pointer[1:], wording.Quote(name), x, most,
 			)
 		}
 	}

@@ -56,10 +56,7 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 	}
 	if len(e.sources) > fusion.MaxSources {
 		wrong.Add(
-			"out_of_range",
-			"/candidates",
-			"the candidates have %d sources: at most %d are possible",
-			len(e.sources),
+			"out_of_range", "/candidates", "the candidates have %d sources: at most %d are possible", len(e.sources),
 			fusion.MaxSources,
 		)
 		return e

@@ -36,10 +36,8 @@ func planGenerated(p *plan.Plan, o ask.AnswerOptions, wrong *fault.Problems) {
 	for option, given := range map[string]bool{"combine": o.Combine != "", "min_chance": o.MinChance != nil} {
 		if given {
 			wrong.Add(
-				"unused_option",
-				"/answer/"+option,
-				"%s is for readers that mark words, and %s writes its answer: leave it out",
-				option,
+				"unused_option", "/answer/"+option,
+				"%s is for readers that mark words, and %s writes its answer: leave it out", option,
 				wording.Quote(x.Name),
 			)
 		}

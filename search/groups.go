@@ -21,8 +21,7 @@ func planGroups(p *plan.Plan, r *Request, wrong *fault.Problems) {
 		wrong.Add("unused_option", "/group_size", "group_size is for groups of results: leave it out, or say group_by")
 	case p.GroupBy != "" && r.Fusion.Listed:
 		wrong.Add(
-			"not_one_ranking",
-			"/group_by",
+			"not_one_ranking", "/group_by",
 			"results are grouped in one ranking, and fusion is a list of methods: name one method, or leave out group_by",
 		)
 	}

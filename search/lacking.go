@@ -38,8 +38,7 @@ func LackingMethods(infos []learned.ExpertInfo) string {
 	case len(ensembles) == 0:
 		return fmt.Sprintf(
 			"%s cannot rank: none of the experts (%s) has an ensemble, and calibrating gives them none; a specialist that has one can be added",
-			wording.List(lacking),
-			wording.List(names),
+			wording.List(lacking), wording.List(names),
 		)
 	}
 	return fmt.Sprintf(

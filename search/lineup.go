@@ -109,8 +109,7 @@ func (l *lineUp) checkSources() error {
 	for _, x := range l.panel.Sources {
 		if names[x.Name()] {
 			return fmt.Errorf(
-				"search: a source of kind %s is called %q: a name that no other source has is needed",
-				x.Kind(),
+				"search: a source of kind %s is called %q: a name that no other source has is needed", x.Kind(),
 				x.Name(),
 			)
 		}

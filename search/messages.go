@@ -74,19 +74,15 @@ func (r *Request) questionAndEarlier(wrong *fault.Problems, limit int) (asked st
 	}
 	if r.Question != "" {
 		wrong.Add(
-			"unused_option",
-			"/messages",
+			"unused_option", "/messages",
 			"there are both a question and messages: the last message of the user is the question, so send one of the two",
 		)
 	}
 	for i, m := range r.Messages {
 		if !slices.Contains(roles(), m.Role) {
 			wrong.Add(
-				"unknown_value",
-				wording.Pointer("/messages", i)+"/role",
-				"there is no role %s: %s are known",
-				wording.Quote(m.Role),
-				wording.List(roles()),
+				"unknown_value", wording.Pointer("/messages", i)+"/role", "there is no role %s: %s are known",
+				wording.Quote(m.Role), wording.List(roles()),
 			)
 		}
 		if m.Role != userRole || strings.TrimSpace(m.Content) == "" {

@@ -44,19 +44,15 @@ func (l *lineUp) checkNeeds(m plan.Method, i int, p *plan.Plan, wrong *fault.Pro
 			wrong.Add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.Asked)
 		case lack == fusion.LacksGranularities && len(p.Experts) > 0:
 			wrong.Add(
-				"needs_experts",
-				pointer,
+				"needs_experts", pointer,
 				"fusion method %q needs experts that have vectors of parts of passages, and there are none: name the experts among which it is to choose",
 				m.Asked,
 			)
 		case lack == fusion.LacksGate:
 			wrong.Add(
-				"needs_calibration",
-				pointer,
+				"needs_calibration", pointer,
 				"fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
-				m.Asked,
-				fusion.MethodRRF,
-				fusion.MethodSum,
+				m.Asked, fusion.MethodRRF, fusion.MethodSum,
 			)
 		case lack == fusion.LacksConfidences:
 			var without []string
@@ -98,21 +94,16 @@ func (l *lineUp) checkNeeds(m plan.Method, i int, p *plan.Plan, wrong *fault.Pro
 func (l *lineUp) checkConfidence(m plan.Method, p *plan.Plan, wrong *fault.Problems) {
 	if !m.Confident(p.Offer) {
 		wrong.Add(
-			"needs_calibration",
-			"/min_confidence",
+			"needs_calibration", "/min_confidence",
 			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated",
 			m.Asked,
 		)
 	}
 	if area, known := l.defaults.ConfidenceAUROC[m.Name]; known && area < leastAUROC {
 		wrong.Add(
-			"uninformative_confidence",
-			"/min_confidence",
+			"uninformative_confidence", "/min_confidence",
 			"the confidence of fusion method %q hardly tells right answers from wrong ones: on the questions that the collection was calibrated on, a right one has the higher of the two %.0f times in 100, and %g are needed. Leave min_confidence out, or use %s",
-			m.Asked,
-			100*area,
-			100*leastAUROC,
-			fusion.MethodGate,
+			m.Asked, 100*area, 100*leastAUROC, fusion.MethodGate,
 		)
 	}
 }

@@ -50,13 +50,8 @@ func (l *lineUp) checkOptions(r *Request, methods []plan.Method, wrong *fault.Pr
 			asked += fmt.Sprintf(", which is %s here,", methods[0].Name)
 		}
 		wrong.Add(
-			"unused_option",
-			pointer,
-			"%s %s %s: it is for %s; leave it out or name one of these in fusion",
-			asked,
-			verb,
-			noun,
-			wording.List(fusion.MethodNames(takesOption(option))),
+			"unused_option", pointer, "%s %s %s: it is for %s; leave it out or name one of these in fusion", asked,
+			verb, noun, wording.List(fusion.MethodNames(takesOption(option))),
 		)
 	}
 	if len(r.Weights) > 0 {

@@ -37,10 +37,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	p.Offset = r.Offset
 	if p.Offset < 0 || p.Offset > 0 && p.Offset+p.K > most.K {
 		wrong.Add(
-			"out_of_range",
-			"/offset",
-			"offset is %d: it has to be from 0 to %d, which with k is limits.k",
-			p.Offset,
+			"out_of_range", "/offset", "offset is %d: it has to be from 0 to %d, which with k is limits.k", p.Offset,
 			max(most.K-p.K, 0),
 		)
 	}
@@ -55,11 +52,8 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	p.Sharpness = r.Sharpness
 	if !(p.Sharpness >= 0 && p.Sharpness <= fusion.MaxSharpness) {
 		wrong.Add(
-			"out_of_range",
-			"/sharpness",
-			"sharpness is %v: it has to be from 0 to %g, and 0 is the method's own",
-			p.Sharpness,
-			float64(fusion.MaxSharpness),
+			"out_of_range", "/sharpness", "sharpness is %v: it has to be from 0 to %g, and 0 is the method's own",
+			p.Sharpness, float64(fusion.MaxSharpness),
 		)
 	}
 	p.Weighting = fault.OneOf(&wrong, "/weighting", r.Weighting, "", fusion.Weightings())
@@ -95,8 +89,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	}
 	if p.Weighting == fusion.ByFamiliarity && len(wrong) == 0 && !l.knowsFamiliarity(p.Experts) {
 		wrong.Add(
-			"needs_experts",
-			"/weighting",
+			"needs_experts", "/weighting",
 			"weighting %q needs an expert that was trained on a domain, and none is searched: leave it out",
 			p.Weighting,
 		)
@@ -105,8 +98,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	if p.MinConfidence > 0 && r.Late != nil && !*r.Late && l.panel.Late != nil && d.GateWithoutLate != nil &&
 		p.WeighsByQuestion() {
 		wrong.Add(
-			"needs_calibration",
-			"/min_confidence",
+			"needs_calibration", "/min_confidence",
 			"the confidence of an answer without late interaction is not calibrated, so min_confidence has nothing to be compared with: leave out one of the two",
 		)
 	}
@@ -204,9 +196,7 @@ func (l *lineUp) planMethods(asked Methods, wrong *fault.Problems) []plan.Method
 	if len(names) == 0 {
 		if asked.Listed {
 			wrong.Add(
-				"unknown_method",
-				"/fusion",
-				"the list of fusion methods is empty: %s are known",
+				"unknown_method", "/fusion", "the list of fusion methods is empty: %s are known",
 				wording.List(MethodNames()),
 			)
 			return nil
@@ -219,10 +209,7 @@ func (l *lineUp) planMethods(asked Methods, wrong *fault.Problems) []plan.Method
 		switch m := l.method(name); {
 		case m == nil:
 			wrong.Add(
-				"unknown_method",
-				pointer,
-				"there is no fusion method %s: %s are known",
-				wording.Quote(name),
+				"unknown_method", pointer, "there is no fusion method %s: %s are known", wording.Quote(name),
 				wording.List(MethodNames()),
 			)
 		case slices.Contains(names[:i], name):
@@ -267,26 +254,18 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *fault.Problems)
 		switch w := weights[name]; {
 		case l.panel.Late != nil && name == l.panel.Late.Name():
 			wrong.Add(
-				"unknown_source",
-				pointer,
-				"%s cannot be weighted: it takes part in the gate alone, which weighs it itself",
-				name,
+				"unknown_source", pointer,
+				"%s cannot be weighted: it takes part in the gate alone, which weighs it itself", name,
 			)
 		case name == reply.PhraseSource || name == reply.NearSource:
 			wrong.Add(
-				"unknown_source",
-				pointer,
-				"the source %s cannot be weighted: it takes part in the gate alone, which weighs it itself",
-				name,
+				"unknown_source", pointer,
+				"the source %s cannot be weighted: it takes part in the gate alone, which weighs it itself", name,
 			)
 		case !slices.ContainsFunc(l.panel.Sources, func(x sources.Source) bool { return x.Name() == name }):
 			wrong.Add(
-				"unknown_source",
-				pointer,
-				"there is no source %s to weight: %s, and %s is BM25",
-				wording.Quote(name),
-				l.knownExperts(),
-				reply.WordSource,
+				"unknown_source", pointer, "there is no source %s to weight: %s, and %s is BM25", wording.Quote(name),
+				l.knownExperts(), reply.WordSource,
 			)
 		case !(w >= 0 && w <= fusion.MaxWeight):
 			wrong.Add("out_of_range", pointer, "the weight is %v: it has to be from 0 to %g", w, float64(fusion.MaxWeight))

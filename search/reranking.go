@@ -70,8 +70,7 @@ func (l *lineUp) planRerank(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	}
 	if p.Listed {
 		wrong.Add(
-			"not_one_ranking",
-			"/rerank",
+			"not_one_ranking", "/rerank",
 			"one ranking is reranked, and fusion is a list of methods: name one method, or leave out rerank",
 		)
 	}
@@ -127,10 +126,7 @@ func (l *lineUp) rerankerFor(name string, wrong *fault.Problems) *learned.Loaded
 		names[i] = l.rerankers[i].Name
 	}
 	wrong.Add(
-		"unknown_reranker",
-		"/rerank/model",
-		"there is no reranker %s: the rerankers are %s",
-		wording.Quote(name),
+		"unknown_reranker", "/rerank/model", "there is no reranker %s: the rerankers are %s", wording.Quote(name),
 		wording.List(names),
 	)
 	return nil

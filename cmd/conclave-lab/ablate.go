@@ -58,9 +58,7 @@ The collection is not changed.`,
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.questions.BindLimit(command, 0)
 	flags.IntVar(
-		&x.trials.Gate.Specialists,
-		"specialists",
-		cli.AskedSpecialists,
+		&x.trials.Gate.Specialists, "specialists", cli.AskedSpecialists,
 		"how many experts with a domain the gate asks, the most familiar with the question; 0: all",
 	)
 	flags.StringVar(

@@ -46,18 +46,14 @@ questions. No vectors are cached between questions.`,
 	x.questions.Bind(command)
 	flags.StringVar(&x.Fusion, "fusion", "hybrid", "fusion `method`: hybrid is muf with BM25")
 	flags.BoolVar(
-		&x.Familiar,
-		"familiar",
-		false,
+		&x.Familiar, "familiar", false,
 		"ask the experts most familiar with each question, beside those without a domain, as auto does (fusion gate)",
 	)
 	flags.IntVar(&x.Clients, "clients", 32, "clients at once, for the rates")
 	flags.IntVar(&x.Rounds, "rounds", 5, "turns of each side, of which the median is printed")
 	flags.IntVar(&x.asked, "asked", 100, "questions of each turn")
 	flags.IntSliceVar(
-		&x.Counts,
-		"counts",
-		nil,
+		&x.Counts, "counts", nil,
 		"how many experts to ask, one measurement for each number (default: all that have a confidence)",
 	)
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")

@@ -79,9 +79,7 @@ filtered searches that research/bench/vectors/filtered.py asks for.`,
 	flags.IntSliceVar(&o.Ef, "ef", nil, fmt.Sprintf("values of efSearch (default %v)", vectors.DefaultEf()))
 	flags.IntVar(&o.Build.M, "m", 0, "neighbours of each node (0: the default of the kind)")
 	flags.IntVar(
-		&o.Build.EfConstruction,
-		"ef-construction",
-		0,
+		&o.Build.EfConstruction, "ef-construction", 0,
 		"candidates compared for each node while building (0: the default of the kind)",
 	)
 	flags.IntVar(&o.Build.Threads, "threads", 0, "threads that build (0: all processors)")
@@ -89,9 +87,7 @@ filtered searches that research/bench/vectors/filtered.py asks for.`,
 	flags.IntVar(&o.Passes, "passes", 5, "how often all queries are asked")
 	flags.StringVar(&o.Folder, "folder", "", "`folder` to keep the index in, and to read it from if it exists")
 	flags.IntVar(
-		&generate,
-		"generate",
-		0,
+		&generate, "generate", 0,
 		"write this many clustered vectors to --vectors, a thousand more to --queries, and stop",
 	)
 	flags.BoolVar(

@@ -73,10 +73,7 @@ func printAnswers(w *cli.ErrWriter, r reply.Response, width int) {
 	}
 	for _, a := range r.Answers {
 		w.Printf(
-			"answer, chance %s, bytes %d to %d of %s:\n",
-			cmp.Or(formatNumber(a.Chance), "unknown"),
-			a.Start,
-			a.End,
+			"answer, chance %s, bytes %d to %d of %s:\n", cmp.Or(formatNumber(a.Chance), "unknown"), a.Start, a.End,
 			cli.Cut(cli.Printable(a.Passage), width-54),
 		)
 		text := a.Text

@@ -58,9 +58,7 @@ and that the collection can answer by.`,
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.questions.BindLimit(command, 0)
 	flags.IntVar(
-		&x.specialists,
-		"specialists",
-		cli.AskedSpecialists,
+		&x.specialists, "specialists", cli.AskedSpecialists,
 		"how many experts with a domain \"auto\" asks, the most familiar with the question; 0: all",
 	)
 	flags.StringArrayVar(

@@ -66,9 +66,7 @@ With --state an interrupted evaluation continues where it stopped.`,
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider", "search.alpha")
 	x.questions.BindLimit(command, 0)
 	flags.StringVar(
-		&x.fusions,
-		"fusions",
-		"all",
+		&x.fusions, "fusions", "all",
 		"fusion methods separated by commas; all (those that the sources allow, with variants); or none",
 	)
 	flags.StringArrayVar(
@@ -89,9 +87,7 @@ With --state an interrupted evaluation continues where it stopped.`,
 		"further `measures` separated by commas, at any depth: nDCG@3, MAP@100, MRR@5, R@50, top-10")
 	flags.IntVar(&x.measured.Depth, "depth", 100, "results in each ranking")
 	flags.IntVar(
-		&x.measured.Candidates,
-		"candidates",
-		0,
+		&x.measured.Candidates, "candidates", 0,
 		"hits of each source (default: search.candidates of the configuration)",
 	)
 	flags.BoolVar(&x.measured.Exact, "exact", false, "compare with every vector instead of using the graph")
@@ -101,9 +97,7 @@ With --state an interrupted evaluation continues where it stopped.`,
 	flags.StringVar(&x.state, "state", "", "`file` that records progress, so that an interrupted evaluation continues")
 	flags.StringVar(&x.runs.Folder, "runs", "", "`folder` for the rankings of each method")
 	flags.StringSliceVar(
-		&x.runs.Forms,
-		"run-forms",
-		evaluation.RunForms(),
+		&x.runs.Forms, "run-forms", evaluation.RunForms(),
 		"forms of the rankings: trec, dpr (large, since it contains the texts)",
 	)
 	flags.StringArrayVar(&x.runs.Of, "runs-of", nil, "write the rankings of this `method` only; may be repeated")
@@ -122,17 +116,13 @@ func (x *evaluateCommand) run(cmd *cobra.Command, config configs.Config, term cl
 	if err != nil {
 		return err
 	}
-	config.Limits.K, config.Limits.Candidates = max(
-		config.Limits.K, x.measured.Depth,
-	), max(
+	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.measured.Depth), max(
 		config.Limits.Candidates,
 		x.measured.Candidates,
 	)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
 	return cli.OpenForMeasuring(
-		config,
-		term,
-		false,
+		config, term, false,
 		func(l *assembly.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) },
 	)
 }

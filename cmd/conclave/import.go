@@ -42,9 +42,7 @@ Checkpoints become bundles with 'conclave models import'.`,
 				return err
 			}
 			return cli.Show(
-				term.Out,
-				false,
-				nil,
+				term.Out, false, nil,
 				func(w *cli.ErrWriter) { printIndexed(w, indexing.IndexReport{BuildReport: report}, config.Collection) },
 			)
 		}),

@@ -101,43 +101,27 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	}
 	flags := command.Flags()
 	configs.AddFlags(
-		flags,
-		"collection",
-		"store",
-		"cluster.shards",
-		"cluster.replicas",
-		"bundles",
-		"encoder.provider",
-		"documents.words",
-		"documents.encoding",
-		"documents.gitignore",
+		flags, "collection", "store", "cluster.shards", "cluster.replicas", "bundles", "encoder.provider",
+		"documents.words", "documents.encoding", "documents.gitignore",
 	)
 	nameEncodingShort(flags)
 	x.inputs.Bind(flags)
 	x.inputs.BindColumns(flags)
 	flags.StringVar(
-		&x.format,
-		"format",
-		"auto",
+		&x.format, "format", "auto",
 		"format of the inputs: "+strings.Join(append(corpus.Formats(), documentsFormat), ", "),
 	)
 	flags.StringVar(
-		&x.experts,
-		"experts",
-		"",
+		&x.experts, "experts", "",
 		"experts of a new collection: default (base and late, one pass), all (every shipped expert, one pass each), none (words only), or names separated by commas",
 	)
 	flags.StringVar(
-		&x.index.Kind,
-		"index",
-		"",
+		&x.index.Kind, "index", "",
 		"kind of vector index of a new collection or expert: hnsw, flat or coder (default: index.kind of the configuration)",
 	)
 	flags.IntVar(&x.index.M, "m", 0, "neighbours of each node of the graph (0: the default of the kind)")
 	flags.IntVar(
-		&x.index.EfConstruction,
-		"ef-construction",
-		0,
+		&x.index.EfConstruction, "ef-construction", 0,
 		"candidates compared for each node while the graph is built (0: the default of the kind)",
 	)
 	flags.Uint64Var(&x.index.Seed, "seed", 0, "seed of the graph and of the recall measurement")
@@ -149,22 +133,16 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	)
 	flags.StringVar(&x.removeExpert, "remove-expert", "", "remove an expert's vectors, by `name`")
 	flags.StringSliceVar(
-		&x.granularity,
-		"granularity",
-		nil,
+		&x.granularity, "granularity", nil,
 		"vectors of parts of passages beside those of whole ones, by the first expert: numbers of sentences such as 1,3; of tokens, such as 125t; passage, the expert's own; with -untitled behind, without the title before each part",
 	)
 	x.questions.BindOptional(flags)
 	flags.BoolVar(
-		&x.phrases,
-		"phrases",
-		true,
+		&x.phrases, "phrases", true,
 		"index pairs of adjacent words beside words; for a new collection and with --rebuild-words",
 	)
 	flags.StringVar(
-		&x.analysis,
-		"analysis",
-		"",
+		&x.analysis, "analysis", "",
 		"how words are analysed: unicode (accents, ligatures, full width and compounds such as wi-fi meet in all their forms) or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words (default: index.analysis of the configuration)",
 	)
 	flags.BoolVar(
@@ -172,30 +150,22 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	)
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (0: all processors)")
 	flags.BoolVar(
-		&x.replace,
-		"replace",
-		false,
+		&x.replace, "replace", false,
 		"replace passages whose ids are in the collection, instead of refusing the new ones",
 	)
 	flags.BoolVar(
 		&x.skipBad, "skip-bad", false, "report and leave out passages that cannot be indexed, instead of stopping",
 	)
 	flags.BoolVar(
-		&x.strict,
-		"strict",
-		false,
+		&x.strict, "strict", false,
 		"refuse passages with unknown fields, and fail where a document could not be read; without it, both are reported",
 	)
 	flags.BoolVar(
-		&x.follow,
-		"sync",
-		false,
+		&x.follow, "sync", false,
 		"make the documents of the collection those of --in: take what is new or changed, and remove what is gone",
 	)
 	flags.BoolVar(
-		&x.deleteAll,
-		"delete-all",
-		false,
+		&x.deleteAll, "delete-all", false,
 		"with --sync, remove the documents of missing files even if a folder is empty, or if more than half of its documents are removed",
 	)
 	flags.StringVar(
@@ -248,11 +218,8 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 			map[string]any{"before": before, "after": after},
 			func(w *cli.ErrWriter) {
 				w.Printf(
-					"%s: %s; %d deleted ones counted in scores before, and %d do now\n",
-					config.Store,
-					cli.Plural(after.Passages, "passage"),
-					before.Deleted,
-					after.Deleted,
+					"%s: %s; %d deleted ones counted in scores before, and %d do now\n", config.Store,
+					cli.Plural(after.Passages, "passage"), before.Deleted, after.Deleted,
 				)
 			},
 		)
@@ -534,17 +501,14 @@ func printIndexed(w *cli.ErrWriter, r indexing.IndexReport, where string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
 		w.Printf(
-			"%s: passages longer than it reads, %d tokens at a time, of which the end is not encoded: %s\n",
-			name,
-			r.Reads[name],
-			cli.Count(r.Truncated[name], ""),
+			"%s: passages longer than it reads, %d tokens at a time, of which the end is not encoded: %s\n", name,
+			r.Reads[name], cli.Count(r.Truncated[name], ""),
 		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Unread)) {
 		w.Printf(
 			"%s: passages that it can hardly read, since they are in a script or of characters that it was not trained on, and that are found by equal words: %s\n",
-			name,
-			cli.Count(r.Unread[name], ""),
+			name, cli.Count(r.Unread[name], ""),
 		)
 	}
 }

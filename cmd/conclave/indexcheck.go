@@ -123,8 +123,7 @@ func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 func checkStore(flags *pflag.FlagSet, stored string) error {
 	if stored == "" {
 		return refuseFlags(
-			flags,
-			[]string{"settle", "share", "cluster-shards", "cluster-replicas"},
+			flags, []string{"settle", "share", "cluster-shards", "cluster-replicas"},
 			"is for an index of OpenSearch: name it with --store",
 		)
 	}
@@ -137,8 +136,7 @@ func checkStore(flags *pflag.FlagSet, stored string) error {
 		return err
 	}
 	return refuseFlags(
-		flags,
-		[]string{"rebuild-words", "granularity", "index", "m", "ef-construction", "seed", "threads"},
+		flags, []string{"rebuild-words", "granularity", "index", "m", "ef-construction", "seed", "threads"},
 		"is for a collection in a folder, and --store names an index of OpenSearch",
 	)
 }

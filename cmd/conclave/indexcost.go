@@ -33,11 +33,7 @@ func (x *indexCommand) printCosts(passages int64, choices []indexing.Choice, err
 			name = "--experts " + c.Experts
 		}
 		_, _ = fmt.Fprintf(
-			t,
-			"  %s\t%s\t%s\t%s\n",
-			name,
-			cli.Plural(int64(c.Passes), "pass"),
-			roughTime(c.Took, c.Passes),
+			t, "  %s\t%s\t%s\t%s\n", name, cli.Plural(int64(c.Passes), "pass"), roughTime(c.Took, c.Passes),
 			cli.Count(c.Bytes, "bytes"),
 		)
 	}
@@ -49,11 +45,8 @@ func (x *indexCommand) printCosts(passages int64, choices []indexing.Choice, err
 func crowdedText(c indexing.Crowding) string {
 	return fmt.Sprintf(
 		"about %s with an index of %s are to be written; each of the store's %s would hold %s. Beyond some 50 GB a shard is slow to search and to move to another node, and an index keeps its shards: index into a new one with --cluster-shards %d",
-		cli.Plural(c.Passages, "passage"),
-		cli.Count(c.Bytes, "bytes"),
-		cli.Plural(int64(c.Shards), "shard"),
-		cli.Count(c.Bytes/int64(c.Shards), "bytes"),
-		c.Wanted,
+		cli.Plural(c.Passages, "passage"), cli.Count(c.Bytes, "bytes"), cli.Plural(int64(c.Shards), "shard"),
+		cli.Count(c.Bytes/int64(c.Shards), "bytes"), c.Wanted,
 	)
 }
 

@@ -41,10 +41,8 @@ func printImprovements(l *assembly.Assembly, w *cli.ErrWriter, folder string) {
 			w.Printf("next: %s\n      conclave index --collection %s --add-expert %s\n", better.Why, folder, better.Experts[0])
 		default:
 			w.Printf(
-				"next: %s:\n      %s\n      conclave index --collection %s --add-expert NAME\n",
-				better.Why,
-				strings.Join(better.Experts, ", "),
-				folder,
+				"next: %s:\n      %s\n      conclave index --collection %s --add-expert NAME\n", better.Why,
+				strings.Join(better.Experts, ", "), folder,
 			)
 		}
 	}

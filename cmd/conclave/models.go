@@ -94,14 +94,8 @@ func printBundles(w *cli.ErrWriter, lines []models.ListedBundle) {
 		}
 		seen[l.Name] = true
 		_, _ = fmt.Fprintf(
-			table,
-			"  %s\t%s\t%d\t%d\t%s\t%.12s\n",
-			l.Name,
-			l.Precision,
-			l.Dimension,
-			l.Members,
-			map[bool]string{true: "yes", false: "no"}[l.Calibrated],
-			l.Fingerprint,
+			table, "  %s\t%s\t%d\t%d\t%s\t%.12s\n", l.Name, l.Precision, l.Dimension, l.Members,
+			map[bool]string{true: "yes", false: "no"}[l.Calibrated], l.Fingerprint,
 		)
 	}
 	w.Err = errors.Join(w.Err, table.Flush())

@@ -112,15 +112,11 @@ The same input gives the same bytes.`,
 		&o.Template, "template", "", "text, title-dot-text or pair (default: pair for DPR, else title-dot-text)",
 	)
 	flags.IntVar(
-		&o.MaxTokens.Question,
-		"max-question-tokens",
-		0,
+		&o.MaxTokens.Question, "max-question-tokens", 0,
 		"longest question, special tokens included (default 64; DPR 256)",
 	)
 	flags.IntVar(
-		&o.MaxTokens.Passage,
-		"max-passage-tokens",
-		0,
+		&o.MaxTokens.Passage, "max-passage-tokens", 0,
 		"longest passage, special tokens included (default 256; T5 250, with the question)",
 	)
 	flags.IntVar(

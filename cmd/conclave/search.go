@@ -71,9 +71,7 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
 	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several separated by commas")
 	flags.StringVar(&x.experts, "experts", "", "experts to ask, separated by commas; none for words only")
 	flags.IntVar(
-		&x.request.Specialists,
-		"specialists",
-		0,
+		&x.request.Specialists, "specialists", 0,
 		"how many experts with a domain to ask, the most familiar with the question (default: as calibrated)",
 	)
 	flags.StringArrayVar(&x.before, "before", nil,

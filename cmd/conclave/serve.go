@@ -42,19 +42,8 @@ func newServe(term cli.Terminal) *cobra.Command {
 		}),
 	}
 	configs.AddFlags(
-		command.Flags(),
-		"collection",
-		"data",
-		"store",
-		"listen",
-		"read_only",
-		"documents.gitignore",
-		"bundles",
-		"encoder.provider",
-		"encoder.threads",
-		"search.fusion",
-		"log.format",
-		"log.questions",
+		command.Flags(), "collection", "data", "store", "listen", "read_only", "documents.gitignore", "bundles",
+		"encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions",
 	)
 	command.Flags().StringArrayVar(&watch, "watch", nil,
 		"`folder` or file whose documents the collection follows while it is served; may be repeated")

@@ -45,12 +45,8 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 					return err
 				}
 				_, err = fmt.Fprintf(
-					term.Out,
-					"%s: generation %d, %s, %s shared\n",
-					job.Result.Folder,
-					job.Result.Generation,
-					cli.Plural(int64(job.Result.Passages), "passage"),
-					cli.Count(job.Result.Bytes, "bytes"),
+					term.Out, "%s: generation %d, %s, %s shared\n", job.Result.Folder, job.Result.Generation,
+					cli.Plural(int64(job.Result.Passages), "passage"), cli.Count(job.Result.Bytes, "bytes"),
 				)
 				return err
 			case out == "":
@@ -68,12 +64,8 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 				)
 			}
 			_, err = fmt.Fprintf(
-				term.Out,
-				"%s: generation %d, %s, %s, %s shared\n",
-				out,
-				r.Generation,
-				cli.Plural(int64(r.Passages), "passage"),
-				cli.Plural(int64(r.Files), "file"),
+				term.Out, "%s: generation %d, %s, %s, %s shared\n", out, r.Generation,
+				cli.Plural(int64(r.Passages), "passage"), cli.Plural(int64(r.Files), "file"),
 				cli.Count(r.Bytes, "bytes"),
 			)
 			return err

@@ -57,8 +57,7 @@ func newVerify(term cli.Terminal) *cobra.Command {
 			return errors.Join(cli.Silence(err), cli.Show(term.Out, asJSON, verified, func(w *cli.ErrWriter) {
 				if report.Pending > 0 {
 					_, _ = fmt.Fprintf(
-						term.Err,
-						"acknowledged changes that wait in the log: %d; a writer makes them visible\n",
+						term.Err, "acknowledged changes that wait in the log: %d; a writer makes them visible\n",
 						report.Pending,
 					)
 				}
@@ -67,11 +66,8 @@ func newVerify(term cli.Terminal) *cobra.Command {
 						cli.Count(verified.OriginalBytes, "bytes"))
 				}
 				w.Printf(
-					"%s: generation %d, %s in %s, %s: fine\n",
-					config.Collection,
-					report.Generation,
-					cli.Plural(int64(report.Passages), "passage"),
-					cli.Plural(int64(report.Segments), "segment"),
+					"%s: generation %d, %s in %s, %s: fine\n", config.Collection, report.Generation,
+					cli.Plural(int64(report.Passages), "passage"), cli.Plural(int64(report.Segments), "segment"),
 					cli.Count(report.Bytes, "bytes"),
 				)
 			}))

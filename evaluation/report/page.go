@@ -99,8 +99,7 @@ func leadText(r *evaluation.Report) string {
 	}
 	text += fmt.Sprintf(
 		", asked of %s passages; every method from one pass of encoding and search, %d results deep",
-		thousands(r.Passages),
-		r.Depth,
+		thousands(r.Passages), r.Depth,
 	)
 	if r.Exact {
 		text += ", compared with every vector"
@@ -236,9 +235,7 @@ func describeExperts(r *evaluation.Report) []expertView {
 		v.Confidence = "none"
 		if x.Calibration != nil && x.EnsembleMembers > 1 {
 			v.Confidence = fmt.Sprintf(
-				"%d members, τ %.4g, calibrated on %s",
-				x.EnsembleMembers,
-				x.Calibration.Temperature,
+				"%d members, τ %.4g, calibrated on %s", x.EnsembleMembers, x.Calibration.Temperature,
 				x.Calibration.Questions,
 			)
 		}

@@ -82,11 +82,7 @@ func bodyError(body []byte, err error) error {
 		return fieldError("unknown_field", pointer, "%s is not supported here: leave it out", name)
 	case pointer != "" && at.JSONKind != jsontext.KindInvalid:
 		return fieldError(
-			"wrong_type",
-			pointer,
-			"%s is of another type than it has to be: a %s is no %s",
-			name,
-			at.JSONKind,
+			"wrong_type", pointer, "%s is of another type than it has to be: a %s is no %s", name, at.JSONKind,
 			at.GoType,
 		)
 	}

@@ -103,8 +103,7 @@ func (f *storeFilter) condition() (c conditions.Condition, err error) {
 	values, ok := valuesOf(f.Value)
 	if !ok || f.Key == "" {
 		return c, fieldError(
-			"wrong_type",
-			"/filters",
+			"wrong_type", "/filters",
 			"a filter has to have a key, and as its value a text, a number, true or false, or a list of them; tags are texts",
 		)
 	}
@@ -119,10 +118,8 @@ func (f *storeFilter) condition() (c conditions.Condition, err error) {
 		c = compare(f.Key, f.Type, values[0])
 	default:
 		return c, fieldError(
-			"unknown_value",
-			"/filters",
-			"the filter %.32q is not known: eq, ne, gt, gte, lt, lte, in and nin compare, and and or join",
-			f.Type,
+			"unknown_value", "/filters",
+			"the filter %.32q is not known: eq, ne, gt, gte, lt, lte, in and nin compare, and and or join", f.Type,
 		)
 	}
 	if !ok {

@@ -98,11 +98,8 @@ func (in *difyRequest) retrieve(
 		most = *in.Setting.TopK
 		if most < 1 || most > e.Limits().K {
 			return out, fieldError(
-				"out_of_range",
-				"/retrieval_setting/top_k",
-				"retrieval_setting/top_k is %d: it has to be from 1 to %d",
-				most,
-				e.Limits().K,
+				"out_of_range", "/retrieval_setting/top_k",
+				"retrieval_setting/top_k is %d: it has to be from 1 to %d", most, e.Limits().K,
 			)
 		}
 	}
@@ -175,13 +172,9 @@ func (in *difyRequest) filter(r *search.Request) (f storage.Filter, err error) {
 		one, ok := c.condition()
 		if !ok {
 			return f, fieldError(
-				"unknown_value",
-				"/metadata_condition",
+				"unknown_value", "/metadata_condition",
 				"the condition %.32q on %.64q is not supported: is, is not, in, not in, empty, not empty, start with, =, ≠, >, <, ≥, ≤, before and after compare a field with values of its kind; contains and not contains are for %q, and for %q where all conditions hold",
-				c.Comparison,
-				strings.Join(c.Name, ", "),
-				tagsKey,
-				textKey,
+				c.Comparison, strings.Join(c.Name, ", "), tagsKey, textKey,
 			)
 		}
 		all = append(all, one)

@@ -154,29 +154,23 @@ func withoutNull(s *jsonschema.Schema) {
 func toolList() []mcpTool {
 	return []mcpTool{
 		toolOf(
-			"search",
-			"Search",
+			"search", "Search",
 			"Finds the passages of the collection that answer a question, best first. A note says when the answer is probably not in here.",
-			toolResults*(4*snippetBytes+3*snippetBytes/4+citedBytes),
-			(*toolCaller).search,
+			toolResults*(4*snippetBytes+3*snippetBytes/4+citedBytes), (*toolCaller).search,
 		),
 		toolOf(
-			"answer",
-			"Answer",
+			"answer", "Answer",
 			"Answers a question from the collection, in sentences that cite passages, or in the passages' own words; says where the collection has no answer.",
-			answerBytes+toolResults*(3*snippetBytes/4+citedBytes),
-			(*toolCaller).answer,
+			answerBytes+toolResults*(3*snippetBytes/4+citedBytes), (*toolCaller).answer,
 		),
 		toolOf("fetch", "Fetch", "Reads one passage whole, by the id of a result of search, or the document that it is of, by that one's id.",
 			fetchBytes+2*metadataBytes, (*toolCaller).fetch),
 		toolOf("list_experts", "List experts",
 			"Says what is searched: how many passages, and by which encoders.", 4<<10, (*toolCaller).listExperts),
 		toolOf(
-			"explain",
-			"Explain",
+			"explain", "Explain",
 			"Says why the first passages for a question stand where they stand: what each source contributed, which words counted, and how sure the answer is.",
-			explained*(snippetBytes/4+4<<10),
-			(*toolCaller).explain,
+			explained*(snippetBytes/4+4<<10), (*toolCaller).explain,
 		),
 	}
 }

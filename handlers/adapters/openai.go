@@ -97,14 +97,12 @@ func createEmbeddings(ctx context.Context, e handlers.Engine, in embeddingReques
 	switch {
 	case in.Model == "":
 		return out, fieldError(
-			"missing_field",
-			"/model",
+			"missing_field", "/model",
 			"model is missing: it has to be the name of an expert, of which /v1/models lists those there are",
 		)
 	case in.Dimensions != nil:
 		return out, fieldError(
-			"unknown_value",
-			"/dimensions",
+			"unknown_value", "/dimensions",
 			"dimensions cannot be chosen: the vectors of an expert have the length that it was trained with; leave the parameter out",
 		)
 	case format != "" && format != "float" && format != "base64":
@@ -152,13 +150,9 @@ func embedTexts(
 			return out, err
 		}
 		return out, fieldError(
-			"too_long",
-			"/input",
-			"text %d has more tokens than the %d that expert %q reads of a %s: send shorter texts",
-			out.Truncated[0],
-			info.MaxTokens[kind],
-			expert,
-			kind,
+			"too_long", "/input",
+			"text %d has more tokens than the %d that expert %q reads of a %s: send shorter texts", out.Truncated[0],
+			info.MaxTokens[kind], expert, kind,
 		)
 	}
 	return out, err

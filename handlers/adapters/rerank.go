@@ -73,8 +73,7 @@ type truncateOptions struct {
 func (t truncateOptions) checkDirection() error {
 	if t.Truncate && t.Direction != "" && t.Direction != "Right" && t.Direction != "right" {
 		return fieldError(
-			"unknown_value",
-			"/truncation_direction",
+			"unknown_value", "/truncation_direction",
 			"texts are truncated at their end: truncation_direction can be Right alone",
 		)
 	}
@@ -142,10 +141,8 @@ func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]
 	ranked, truncated, err := rankTexts(ctx, e, lookup.RerankRequest{Question: in.Query, Texts: in.Texts}, in.RawScores)
 	if err == nil && len(truncated) > 0 && !in.Truncate {
 		err = fieldError(
-			"too_long",
-			"/texts",
-			"text %d has more tokens than the expert reads: send shorter texts, or \"truncate\": true",
-			truncated[0],
+			"too_long", "/texts",
+			"text %d has more tokens than the expert reads: send shorter texts, or \"truncate\": true", truncated[0],
 		)
 	}
 	if err != nil {
@@ -254,8 +251,7 @@ func rerankForCohere(ctx context.Context, e handlers.Engine, in rerankRequest) (
 	switch {
 	case in.MaxTokensPerDoc != nil:
 		return out, fieldError(
-			"unknown_value",
-			"/max_tokens_per_doc",
+			"unknown_value", "/max_tokens_per_doc",
 			"max_tokens_per_doc cannot be chosen: of a longer text the beginning is read",
 		)
 	case in.TopN != nil && *in.TopN < 1:

@@ -86,10 +86,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 		most = *in.MaxNumResults
 		if most < 1 || most > mostStoreResults {
 			return out, fieldError(
-				"out_of_range",
-				"/max_num_results",
-				"max_num_results is %d: it has to be from 1 to %d",
-				most,
+				"out_of_range", "/max_num_results", "max_num_results is %d: it has to be from 1 to %d", most,
 				mostStoreResults,
 			)
 		}

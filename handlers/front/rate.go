@@ -34,9 +34,7 @@ func (g *Gate) LimitRate(next http.Handler) http.Handler {
 				),
 			)
 		}),
-	)(
-		next,
-	)
+	)(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if IsProbePath(r.URL.Path) {
 			next.ServeHTTP(w, r)

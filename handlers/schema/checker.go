@@ -160,13 +160,8 @@ func (c *Checker) addUnknown(s *Schema, object map[string]any, at func(string) s
 			more = fmt.Sprintf(" (and %d more are none)", n-1)
 		}
 		c.addMistake(
-			"unknown_field",
-			at(name),
-			"%s is no field here%s%s; the fields are %s",
-			wording.Quote(name),
-			more,
-			didYouMean(name, s.Properties),
-			strings.Join(known, ", "),
+			"unknown_field", at(name), "%s is no field here%s%s; the fields are %s", wording.Quote(name), more,
+			didYouMean(name, s.Properties), strings.Join(known, ", "),
 		)
 	}
 }

@@ -40,8 +40,7 @@ func (o *Operation) ReadQuery(raw string) (map[string]any, error) {
 		property, ok := o.parameters[name]
 		wrong := func(code, detail, text string) error {
 			return NewProblem(
-				code,
-				text,
+				code, text,
 				ProblemField{Pointer: wording.Pointer("", wording.Shorten(name)), Parameter: wording.Shorten(name), Detail: detail},
 			)
 		}
@@ -57,8 +56,7 @@ func (o *Operation) ReadQuery(raw string) (map[string]any, error) {
 				given += ". POST takes weights too"
 			}
 			return nil, wrong(
-				"unknown_parameter",
-				"is not known",
+				"unknown_parameter", "is not known",
 				fmt.Sprintf("There is no parameter %s%s; %s.", wording.Quote(name), didYouMean(name, o.parameters), given),
 			)
 		case len(values[name]) > 1:
@@ -66,8 +64,7 @@ func (o *Operation) ReadQuery(raw string) (map[string]any, error) {
 				"repeated_parameter",
 				"is given more than once",
 				fmt.Sprintf(
-					"The parameter %s is given %d times; lists are separated by commas.",
-					wording.Quote(name),
+					"The parameter %s is given %d times; lists are separated by commas.", wording.Quote(name),
 					len(values[name]),
 				),
 			)

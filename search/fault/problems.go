@@ -82,11 +82,7 @@ func OneOf[T ~string](w *Problems, pointer, value string, fallback T, allowed []
 	}
 	if !slices.Contains(allowed, T(value)) {
 		w.Add(
-			"unknown_value",
-			pointer,
-			"%s is %s: it has to be one of %s",
-			pointer[1:],
-			wording.Quote(value),
+			"unknown_value", pointer, "%s is %s: it has to be one of %s", pointer[1:], wording.Quote(value),
 			wording.List(allowed),
 		)
 	}

@@ -74,18 +74,12 @@ func checkWordings(w *fault.Problems, pointer string, list []string) {
 		switch {
 		case !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
 			w.Add(
-				"empty_word",
-				at,
-				"%s has no letter or digit: no passage could be told by it; leave it out",
+				"empty_word", at, "%s has no letter or digit: no passage could be told by it; leave it out",
 				wording.Quote(text),
 			)
 		case len(text) > MaxWordingBytes:
 			w.Add(
-				"word_too_long",
-				at,
-				"%s has %d bytes: at most %d are allowed",
-				wording.Quote(text),
-				len(text),
+				"word_too_long", at, "%s has %d bytes: at most %d are allowed", wording.Quote(text), len(text),
 				MaxWordingBytes,
 			)
 		}
@@ -131,11 +125,7 @@ func checkTags(w *fault.Problems, pointer string, tags []string) {
 			w.Add("empty_tag", at, "the tag %s is empty: no passage has it; leave it out", wording.Quote(tag))
 		case len(tag) > corpus.MaxTagBytes:
 			w.Add(
-				"tag_too_long",
-				at,
-				"the tag %s has %d bytes: at most %d are allowed",
-				wording.Quote(tag),
-				len(tag),
+				"tag_too_long", at, "the tag %s has %d bytes: at most %d are allowed", wording.Quote(tag), len(tag),
 				corpus.MaxTagBytes,
 			)
 		}

@@ -66,17 +66,8 @@ func Calibratable(t *testing.T, conclave Run) {
 	domainFile(t, "tales.jsonl", "questions/dev.jsonl", "tales", TalesAsked)
 	domainFile(t, "health.jsonl", "questions/dev.jsonl", "health", HealthAsked)
 	code, _, complaints := conclave(
-		"index",
-		"--collection",
-		"c",
-		"--in",
-		"passages/tales.jsonl",
-		"--in",
-		"passages/health.jsonl",
-		"--experts",
-		"base,tales",
-		"--index",
-		"flat",
+		"index", "--collection", "c", "--in", "passages/tales.jsonl", "--in", "passages/health.jsonl", "--experts",
+		"base,tales", "--index", "flat",
 	)
 	if code != 0 {
 		t.Fatal(complaints)

@@ -84,9 +84,7 @@ func (a *Page) Fetch(ctx context.Context) error {
 			a.Response.Notes,
 			fmt.Sprintf(
 				"%s read only the beginning of %d of %d passages, since they are too long for it; an answer further on is not marked",
-				p.Reader.Name,
-				a.answer.ReadPartly,
-				len(a.answer.ToRead),
+				p.Reader.Name, a.answer.ReadPartly, len(a.answer.ToRead),
 			),
 		)
 	}
@@ -167,8 +165,7 @@ func (a *Page) missingConfidenceNote(ctx context.Context) string {
 	random := len(a.answer.Found.View.Passages().Sample(content.RandomPassages))
 	note := fmt.Sprintf(
 		"there is no confidence: it compares the question with at least %d passages that were drawn without it, and there are %d",
-		fusion.LeastRandom,
-		random,
+		fusion.LeastRandom, random,
 	)
 	switch {
 	case a.answer.Keyless != nil:
@@ -203,9 +200,7 @@ func (a *Page) describeSources(ctx context.Context) []reply.Source {
 		}
 		s.Domains = f.Domains()
 		if f.Sure != nil {
-			s.Confidence, s.Uncertainty = run.Ptr(
-				run.Printed(f.Sure.Confidence),
-			), run.Ptr(
+			s.Confidence, s.Uncertainty = run.Ptr(run.Printed(f.Sure.Confidence)), run.Ptr(
 				run.Printed(f.Sure.MutualInformation),
 			)
 		}

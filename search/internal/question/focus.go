@@ -188,13 +188,9 @@ func (c Focuser) nearness(ctx context.Context, q *sources.Inquiry, view *snapsho
 				}
 				if len(hits) > 0 {
 					// As of vectors of unit length, which what is weighed was fitted to.
-					near[i] = x.Encoder.Readable(
-						units[i].Text,
-					) * float64(
+					near[i] = x.Encoder.Readable(units[i].Text) * float64(
 						hits[0].Score,
-					) / float64(
-						max(sources.InnerProduct(vector, vector), math.SmallestNonzeroFloat32),
-					)
+					) / float64(max(sources.InnerProduct(vector, vector), math.SmallestNonzeroFloat32))
 				}
 			}
 			return nil

@@ -94,9 +94,7 @@ func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 			p.asked, func(at int) bool { return at < len(p.Panel.Experts) && p.Panel.Experts[at].Base },
 		) { // no source says it
 		p.Panel.Run.Report.Source(
-			ctx,
-			p.Panel.Reference.Name(),
-			reply.StatusFailed,
+			ctx, p.Panel.Reference.Name(), reply.StatusFailed,
 			fmt.Errorf("encoding the question for familiarity: %w", encoded.err),
 		)
 	}

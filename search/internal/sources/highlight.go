@@ -48,11 +48,8 @@ func (x *lateSource) highlighter(
 		}
 		if dim < 1 || len(vectors) < len(tokenWords)*dim {
 			return nil, fmt.Errorf(
-				"passage %s has %d tokens, and %d numbers of vectors of %d",
-				wording.Quote(p.ID),
-				len(tokenWords),
-				len(vectors),
-				dim,
+				"passage %s has %d tokens, and %d numbers of vectors of %d", wording.Quote(p.ID), len(tokenWords),
+				len(vectors), dim,
 			)
 		}
 		if usual == nil {

@@ -34,17 +34,12 @@ func (p *Panel) Wording(question string) (w fusion.Wording, note string) {
 	case read == 0:
 		note = fmt.Sprintf(
 			"%s can read none of the question's %d words: they are %s, so that passages were found by equal words alone",
-			p.Generalist.Name,
-			words,
-			why,
+			p.Generalist.Name, words, why,
 		)
 	default:
 		note = fmt.Sprintf(
 			"%s cannot read %d of the question's %d words: they are %s, so that passages were found by equal words more than by meaning",
-			p.Generalist.Name,
-			unknown,
-			words,
-			why,
+			p.Generalist.Name, unknown, words, why,
 		)
 	}
 	return w, note
