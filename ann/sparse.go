@@ -156,7 +156,8 @@ func (x *sparse) Scores(query []float32, ordinals []rank.Ordinal, out []float32)
 	}
 }
 
-// score returns the score of a list for terms in the order of SortWeighted.
+// score returns the score of list o: the sum of ScoreWeighted over the terms that the list has; 0 if it has none.
+// terms must be in the order of SortWeighted.
 func (x *sparse) score(terms []bm25.WeightedTerm, o rank.Ordinal) float32 {
 	list := x.pairsOf(o)
 	sum := 0.0

@@ -79,7 +79,7 @@ func (a *arena) putVarint(l *arenaList, v uint64) {
 	a.put(l, byte(v))
 }
 
-// appendTo appends the bytes of a list to out and returns the result.
+// appendTo appends the bytes of list l, in the order of put, to out and returns the result.
 func (a *arena) appendTo(out []byte, l arenaList) []byte {
 	if l.chunk == 0 {
 		return out

@@ -19,7 +19,7 @@ type impactCounts struct {
 	sparse map[impact]uint64
 }
 
-// add counts one more posting with an impact.
+// add counts one more posting with impact i.
 func (c *impactCounts) add(i impact) {
 	if i.tf < denseTF && i.length < denseLength {
 		if c.dense == nil {
@@ -67,7 +67,7 @@ type ranks struct {
 	sparse map[impact]uint32
 }
 
-// newRanks returns a table of the ranks of ranked impacts.
+// newRanks returns a table from which rank gets the index of an impact in ranked.
 func newRanks(ranked []countedImpact) *ranks {
 	r := &ranks{dense: make([]uint32, denseTF*denseLength), sparse: make(map[impact]uint32)}
 	for rank, c := range ranked {

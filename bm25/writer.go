@@ -225,7 +225,8 @@ func (w *segmentWriter) addRecord(df, high uint32) {
 	w.terms.append(record[:])
 }
 
-// hashTable returns the bytes of the hash table of all terms, with linear probing.
+// hashTable returns the bytes of the hash table of all terms: slotsFor slots of four bytes, each 0 or a term's number
+// plus one, with linear probing.
 func (w *segmentWriter) hashTable() []byte {
 	n := slotsFor(w.footer.terms)
 	table := make([]byte, 4*n)

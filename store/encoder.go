@@ -59,7 +59,8 @@ func checkEncoder(x Encoder) error {
 // ExpertNames matches the names that an expert can have.
 var ExpertNames = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}(@[a-z0-9-]{1,31})?$`)
 
-// CheckExpertName returns an error for a name that no expert can have.
+// CheckExpertName returns an error for a name that no expert can have: one of a word index (bm25, phrases), or one
+// that ExpertNames does not match.
 func CheckExpertName(name string) error {
 	switch {
 	case name == "bm25", name == "phrases":

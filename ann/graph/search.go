@@ -287,7 +287,7 @@ func (g *Graph) takeUnvisited(s *Searcher, level int, node uint32, ids []uint32)
 	return n, nil
 }
 
-// sortFew sorts entries, the best first, by insertion.
+// sortFew sorts entries in place, the best first, by insertion: for a few entries, or nearly sorted ones.
 func sortFew(list []entry) {
 	for i := 1; i < len(list); i++ {
 		e := list[i]

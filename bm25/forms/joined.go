@@ -116,7 +116,7 @@ func (t *TextWords) maySign() bool {
 	return t.begin > 0 && t.text[t.begin-1] == '.' || t.end < len(t.text) && (t.text[t.end] == '+' || t.text[t.end] == '#')
 }
 
-// isJoint reports whether the text between two words is a single joining mark.
+// isJoint reports whether between, the text between two words, is a single joining mark other than a space.
 func isJoint(between string) bool {
 	switch {
 	case len(between) == 1:

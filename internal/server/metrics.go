@@ -73,7 +73,7 @@ func describeEncoder(name, help string, kind prometheus.ValueType, value func(ba
 	return encoderMetric{prometheus.NewDesc("conclave_encoder_"+name, help, []string{"expert"}, nil), kind, value}
 }
 
-// encoderMetricList returns the metrics of each encoder, in a fixed order.
+// encoderMetricList returns the metrics that each encoder has, in a fixed order.
 func encoderMetricList() []encoderMetric {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return []encoderMetric{

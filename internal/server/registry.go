@@ -170,7 +170,8 @@ func (r *registry) tellWorks(name string) {
 	r.forgetFailure(name)
 }
 
-// forgetFailure does what tellWorks does, for callers that hold r.mu.
+// forgetFailure removes a collection's failure and its warning in /readyz; it does nothing if there is none. r.mu
+// must be held (tellWorks takes it).
 func (r *registry) forgetFailure(name string) {
 	if _, ok := r.failed[name]; ok {
 		delete(r.failed, name)

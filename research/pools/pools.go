@@ -193,7 +193,8 @@ func (r *Report) addSet(ctx context.Context, e *calibration.Evidence, among []st
 	return report, nil
 }
 
-// WriteText writes the figures in percent, for people. It returns the error of to.
+// WriteText writes the report to to for people: a line for each method, in percent, and then each set. It returns the
+// error of to.
 func (r *Report) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(out, "top-1 of one passage that answers among nine that BM25 finds first and twenty at random\n\n")

@@ -59,7 +59,8 @@ func describeExpert(x store.PassageEncoder, index store.Index) manifest.Expert {
 // vectorPaths is where an expert's files are in a segment; "" for those it has not.
 type vectorPaths struct{ vectors, graph, parts string }
 
-// pathsOf returns the paths of an expert's files in the segment's folder dir.
+// pathsOf returns the paths of an expert's files in the segment's folder dir; the graph's and the parts' are "" if
+// the expert has none.
 func pathsOf(x *manifest.SegmentExpert, dir string) (p vectorPaths) {
 	p.vectors = filepath.Join(dir, x.Vectors.Name)
 	if x.Graph != nil {

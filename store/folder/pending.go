@@ -58,7 +58,7 @@ func (p *pending) first(n int) (changes map[string]pendingChange, last uint64) {
 	return changes, last
 }
 
-// drop removes the changes with numbers up to last.
+// drop removes the changes with numbers up to last, which searches see by now.
 func (p *pending) drop(last uint64) {
 	n := 0
 	for n < len(p.queue) && p.queue[n].change.seq <= last {

@@ -123,7 +123,8 @@ func writeReads(
 	return out, nil
 }
 
-// openReads reads the lists of a segment; nil if the segment has none.
+// openReads reads the lists of cut, unread and unknown passages of a segment in the folder; nil if it has none. It
+// fails if a file is damaged.
 func openReads(d disk.Disk, folder string, s *manifest.Segment) (*segmentReads, error) {
 	if s.Reads == nil {
 		return nil, nil

@@ -108,7 +108,8 @@ func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 	return s, nil
 }
 
-// keyOf returns a hash of lists of values, as the key of a filter.
+// keyOf returns a hash of lists of values as the key of a filter. Lists that differ in a value, an order or a
+// division have different keys.
 func keyOf(lists ...[]string) string {
 	sum := sha256.New()
 	var length [8]byte

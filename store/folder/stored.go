@@ -32,7 +32,7 @@ type storedSource struct {
 // sourceAhead is how many passages are looked up at once.
 const sourceAhead = 256
 
-// Next returns the next passage, and io.EOF after the last.
+// Next returns the next passage, and io.EOF after the last. It fails if a file is damaged.
 func (s *storedSource) Next() (p corpus.Passage, err error) {
 	if len(s.next) == 0 {
 		s.next, err = s.generation.After(s.after, sourceAhead)
@@ -139,8 +139,8 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 	return out, ctx.Err()
 }
 
-// Windows implements store.WindowReader: it returns the parts of a stored passage's text that have a vector each; nil
-// if the passage has one vector or is unknown. cut is always false.
+// Windows returns the parts of a stored passage's text that have a vector each (store.WindowReader); nil if the
+// passage has one vector or is unknown. cut is always false.
 func (e storedEncoder) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
 	if e.vectors == nil || e.late || e.sparse {
 		return nil, false

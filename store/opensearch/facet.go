@@ -103,7 +103,7 @@ func valueIn(kind conditions.Kind, text string) (v conditions.Value, err error) 
 	return conditions.Number(conditions.KeyNumber(key)), nil
 }
 
-// literally returns a regular expression of the cluster that matches a text alone.
+// literally returns a regular expression, in the cluster's syntax, that matches this text and no other.
 func literally(text string) string {
 	var b strings.Builder
 	for _, r := range text {

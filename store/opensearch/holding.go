@@ -37,7 +37,7 @@ func (r *request) namedScoreSearches(key scoreKey, ordinals []rank.Ordinal) []ob
 	return searches
 }
 
-// nameTerms gives each term in a query its name (leaf.name).
+// nameTerms sets the name (leaf.name) of each term in a query, in place, so that a hit says which of them it has.
 func nameTerms(query any) {
 	clause, _ := query.(object)
 	if term, ok := clause["term"].(object); ok {

@@ -163,7 +163,8 @@ func (t tokens) scoreInCluster(
 	return out, nil
 }
 
-// lateScoring returns the search that has the cluster score passages for an announced question.
+// lateScoring returns the search that has the cluster score passages by a script for the question that was announced
+// under key (Expect). The passages that are not gone are its hits.
 func (r *request) lateScoring(key scoreKey, ordinals []rank.Ordinal) object {
 	r.mu.Lock()
 	script := r.expecting[key].script

@@ -135,7 +135,7 @@ func searchType(query any) string {
 	return cluster.EachShard
 }
 
-// scoresWords reports whether a query has a term of a field of words.
+// scoresWords reports whether a query, decoded JSON, has a term of a field of words, forms or pairs anywhere in it.
 func scoresWords(query any) bool {
 	switch of := query.(type) {
 	case object:

@@ -47,7 +47,7 @@ type fetched struct {
 	gathering   *gathering                                    // nil: nobody announced searches
 }
 
-// newFetched returns what a request has fetched: nothing yet.
+// newFetched returns the memory of a request that has fetched nothing yet.
 func newFetched() *fetched {
 	return &fetched{
 		queries:     map[scoreKey][]float32{},
@@ -187,7 +187,7 @@ func (r *request) keepScores(key scoreKey, ordinals []rank.Ordinal, scores []flo
 	}
 }
 
-// withoutScore returns the passages that have no score under a key.
+// withoutScore returns those of ordinals that have no score under a key yet, in their order.
 func (r *request) withoutScore(key scoreKey, ordinals []rank.Ordinal) (out []rank.Ordinal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

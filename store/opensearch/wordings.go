@@ -19,7 +19,8 @@ type wording struct {
 	exact any
 }
 
-// filterWordings returns the wordings of a filter, those of MustNot with not set.
+// filterWordings returns the wordings of a filter, those of Must first, and those of MustNot with not set. w are the
+// parameters of the index's words. No passage was compared with them yet (compareWordings).
 func filterWordings(f storage.Filter, w bm25.Params) (out []*wording) {
 	for _, list := range []struct {
 		texts []string

@@ -57,7 +57,8 @@ func (q *wordQuery) lookedUp() []entry {
 	return out
 }
 
-// takeCounts sets how many passages have each term and form.
+// takeCounts sets how many passages have each term and form that the query looks up, from counts, and marks the query
+// as counted.
 func (q *wordQuery) takeCounts(counts *termCounts) {
 	q.df = map[string]uint64{}
 	q.all = counts.all[q.field]

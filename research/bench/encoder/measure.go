@@ -121,7 +121,7 @@ func (m *measurement) compareSides(
 	return r, nil
 }
 
-// print writes the figures as a table.
+// print prints the figures as a table to standard output.
 func (r result) print() {
 	fmt.Printf("%s in %s on %s\n", r.Model, r.Precision, r.Provider)
 	fmt.Printf("  %d callers          %7.0f questions/s, at best %.0f\n", r.Callers, r.Rate, r.best)

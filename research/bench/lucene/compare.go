@@ -199,7 +199,7 @@ func (m *measurement) writeLines(folder string) error {
 	return errors.Join(out.Flush(), file.Close())
 }
 
-// String returns the table for people.
+// String returns the figures of both sides and their ratios as a table for people.
 func (r result) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d passages, %d questions, top %d, one thread\n", r.Passages, r.Questions, r.K)

@@ -6,7 +6,8 @@ import (
 	"io"
 )
 
-// Print writes the figures as a table. It returns the error of to.
+// Print writes the figures as a table to to: the index, a line for each ef, and exact search if it was measured. It
+// returns the error of to.
 func (r *Figures) Print(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	printf := func(format string, values ...any) { _, _ = fmt.Fprintf(out, format, values...) }

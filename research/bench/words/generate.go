@@ -141,7 +141,8 @@ func (g *Generator) Question(p corpus.Passage) string {
 	return strings.Join(words, " ") + "?"
 }
 
-// Collection returns n passages and this number of questions about random ones of them.
+// Collection returns n passages and this number of questions about random ones of them. It panics if n is 0 and
+// questions is not.
 func (g *Generator) Collection(n, questions int) ([]corpus.Passage, []string) {
 	passages := make([]corpus.Passage, n)
 	for i := range passages {

@@ -89,9 +89,9 @@ func versionOf(p *corpus.Passage) (v version, err error) {
 	return v, nil
 }
 
-// EncodePassages implements store.PassageEncoder: it reads the vectors that the file has, and encodes the others and
-// keeps them in the file. It fails if the encoder does or the file cannot be read or written. After Close it encodes
-// all passages and keeps none.
+// EncodePassages returns a vector for each passage, in their order: it reads those that the file has, encodes the
+// others, and keeps these in the file. It fails if the encoder does or the file cannot be read or written. After
+// Close it encodes all passages and keeps none.
 func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors := make([][]float32, len(passages))
 	versions := make([]version, len(passages))

@@ -87,7 +87,7 @@ func unlessCut(err error) error {
 // castagnoli returns the table for CRC-32C checksums.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // made once, by the library
 
-// vector reads the vector of a version; nil if the file has none.
+// vector reads the vector of a version; nil without an error if the file has none. It fails if the file cannot be read.
 func (a *Ahead) vector(v version) ([]float32, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

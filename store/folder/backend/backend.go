@@ -42,7 +42,7 @@ func (b *backend) opened() *folder.Collection {
 // Acquire pins and returns the newest generation, for a search; release the view after use.
 func (b *backend) Acquire() storage.View { return view.Of(b.opened()).Acquire() }
 
-// Contents implements store.Backend: it returns the pinned newest generation and the function that releases it.
+// Contents returns the newest generation, pinned, and the function that releases it.
 func (b *backend) Contents() (store.Contents, func()) {
 	g := b.opened().Acquire()
 	return g, g.Release

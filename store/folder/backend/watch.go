@@ -15,8 +15,8 @@ const watchEvery = time.Second
 // conditionOf is the name of the collection's condition among those of a server.
 const conditionOf = "collection"
 
-// Watch implements store.Backend: once a second, until ctx ends, it tells w of new generations and of new calibrations
-// or settings on disk.
+// Watch tells w of new generations and of new calibrations or settings on disk, for which it looks once a second. It
+// blocks until ctx ends.
 func (b *backend) Watch(ctx context.Context, w store.Watcher) {
 	told := uint64(0) // the generation whose reads the watcher knows
 	for again := time.NewTicker(watchEvery); ; {

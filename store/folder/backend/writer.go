@@ -18,9 +18,9 @@ import (
 	"example.org/conclave/store/folder/ahead"
 )
 
-// Write implements store.Backend: it takes the collection's lock and replaces the read-only collection by one that is
-// searched and written to. Call it before the first search. The error is a *store.WriteError if another writer has the
-// lock or the folder cannot be written.
+// Write takes the collection's lock and returns a writer. It replaces the read-only collection by one that is
+// searched and written to, so call it before the first search. The error is a *store.WriteError if another writer has
+// the lock or the folder cannot be written.
 func (b *backend) Write(_ context.Context, o store.WriteOptions) (store.Writer, error) {
 	live, err := folder.OpenLive(b.dir, folder.LiveOptions{
 		Build:      store.BuildOptions{Experts: o.Encoders, Shared: o.Shared, Threads: o.Threads},

@@ -47,7 +47,7 @@ func (h *header) sumsAt() uint64 { return headerBytes + h.body }
 // size returns the length of the whole file.
 func (h *header) size() uint64 { return h.sumsAt() + 8*((h.body+1<<chunkBits-1)>>chunkBits) }
 
-// encode returns the header's headerBytes bytes, with their checksum.
+// encode returns the header as headerBytes bytes, of which the last are a checksum of the others.
 func (h *header) encode() []byte {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, headerBytes), magic...)

@@ -56,7 +56,7 @@ func (b *Builder) Add(tags []string) error {
 	return nil
 }
 
-// encode returns the bytes of the file. More passages may be added afterwards.
+// encode returns the whole content of the index's file. More passages may be added afterwards.
 func (b *Builder) encode() []byte {
 	le := binary.LittleEndian
 	h := header{passages: b.passages, tags: uint32(len(b.lists))}
@@ -105,7 +105,8 @@ func (l *passageList) encode(passages uint32) (kind uint32, encoded []byte) {
 	return kind, encoded
 }
 
-// runs returns the tag's passages as postings of kind runsKind.
+// runs returns the tag's passages as postings of kind runsKind: for each run of adjacent passages the gap before it
+// and its length.
 func (l *passageList) runs() []byte {
 	var out []byte
 	gap, length := uint64(0), uint64(0)

@@ -67,7 +67,7 @@ func (h *header) chunks() uint64 { return (h.sumsAt() - headerBytes + chunkBytes
 // size returns the length of the whole file.
 func (h *header) size() uint64 { return h.sumsAt() + 8*h.chunks() }
 
-// encode returns the header's headerBytes bytes, with their checksum.
+// encode returns the header as headerBytes bytes, of which the last are a checksum of the others.
 func (h *header) encode() []byte {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, headerBytes), magic...)

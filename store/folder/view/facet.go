@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// Facet implements storage.FacetCounter: it counts the values of a field over all passages, and returns the size most
-// frequent ones. It fails if a file is damaged.
+// Facet counts the values of a field over all passages, and returns the size most frequent ones. It fails if a file
+// is damaged.
 func (v pinnedView) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(v.generation, nil, field, size)
 }

@@ -51,7 +51,7 @@ func (j *JoinedCorpus) Experts() (names []string) {
 	return names
 }
 
-// Current implements store.JoinedCorpus: it reports whether no collection has a newer generation than the one joined.
+// Current reports whether no collection has a newer generation than the one joined.
 func (j *JoinedCorpus) Current() bool {
 	for i, c := range j.collections {
 		if !c.Shows(j.members[i]) {
@@ -88,7 +88,7 @@ func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]
 	return found, nil
 }
 
-// CollectionOf implements storage.MultiCollection: it returns the name of the collection that a passage comes from.
+// CollectionOf returns the name of the collection that a passage comes from.
 func (m member) CollectionOf(ordinal rank.Ordinal) string {
 	return m.names[m.generation.Member(ordinal)]
 }

@@ -108,8 +108,8 @@ type passages struct{ *folder.Generation }
 // AtHand marks the passages as ones that Read gets without asking another machine.
 func (p passages) AtHand() {}
 
-// Read implements storage.Passages. It ignores the context, since it takes some milliseconds at most. It fails if a
-// passage is deleted or does not exist.
+// Read returns the passages with these ordinals, in their order. It fails if one is deleted or does not exist. It
+// ignores the context, since it takes some milliseconds at most.
 func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
 	out := make([]corpus.Passage, len(ordinals))
 	for i, o := range ordinals {

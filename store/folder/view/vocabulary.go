@@ -43,9 +43,9 @@ func (v vocabulary) look(word string) (s storage.Spelling, err error) {
 	return s, err
 }
 
-// NeighbourShares implements storage.Vocabulary. For each word it returns two shares, from 0 to 1: of the passages that
-// have the word before it, those in which the two stand side by side, and the same for the word after it. Both are 0 if
-// the collection indexes no phrases. It fails if the index of words is damaged.
+// NeighbourShares returns two shares, from 0 to 1, for each word, in order: of the passages that have the word before
+// it, those in which the two stand side by side, and the same for the word after it. Both are 0 if the collection
+// indexes no phrases. It fails if the index of words is damaged.
 func (v vocabulary) NeighbourShares(_ context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
 	out := make([]storage.Neighbours, len(placed))
 	for i, p := range placed {

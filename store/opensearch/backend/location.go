@@ -99,7 +99,7 @@ func (l *location) Settings(ctx context.Context) ([]byte, error) {
 	return settingsOf(m), err
 }
 
-// expertsOf returns the experts of a manifest.
+// expertsOf returns the experts of a manifest, in its order, without recall; empty and not nil if there are none.
 func expertsOf(m *schema.Manifest) []store.Expert {
 	out := []store.Expert{}
 	for _, x := range m.Experts {

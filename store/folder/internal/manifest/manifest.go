@@ -148,7 +148,7 @@ type SegmentFile struct {
 	Sum  string `json:"xxh3"` // 128 bits, hexadecimal
 }
 
-// Files returns all files of the segment.
+// Files returns all files of the segment, with those of its experts, lists and tombstones.
 func (s *Segment) Files() []SegmentFile {
 	out := []SegmentFile{s.Store, s.Words}
 	for i := range s.Experts {

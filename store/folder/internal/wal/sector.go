@@ -56,7 +56,8 @@ func (f *LogIdentity) Sum(number int, begins bool, content []byte) uint32 {
 	return crc32.Update(crc32.Update(f.seed, castagnoliTable, b[:]), castagnoliTable, content)
 }
 
-// appendSectors appends a record to out, as sectors numbered from number on.
+// appendSectors appends a record to out and returns the result: as sectors numbered from number on, each with its
+// checksum, the last one filled up with zeros.
 func (f *LogIdentity) appendSectors(out []byte, number int, record []byte) []byte {
 	out = slices.Grow(out, sectorsOf(len(record))*SectorBytes)
 	for begins := true; len(record) > 0; begins = false {
