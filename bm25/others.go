@@ -246,7 +246,7 @@ func (w *scratch) findOthers(from, to uint32) error {
 				continue
 			}
 			some = true
-			if err := w.highest(c, from, to); err != nil {
+			if err := w.raiseForms(c, from, to); err != nil {
 				clear(w.forms[:])
 				clear(w.formed[:])
 				return err // the caller forgets what was found
@@ -310,10 +310,10 @@ func (w *scratch) forgetOthers() {
 	w.found = w.found[:0]
 }
 
-// highest raises w.forms, for each passage of a window that has a form, to what the form adds to its score if that is
-// more, and marks the passage in w.formed. It leaves the cursor after the window. It fails with a *DamageError. The
+// raiseForms raises w.forms, for each passage of a window that has a form, to what the form adds to its score if that
+// is more, and marks the passage in w.formed. It leaves the cursor after the window. It fails with a *DamageError. The
 // window goes from passage from up to, but not including, to.
-func (w *scratch) highest(c *cursor, from, to uint32) error {
+func (w *scratch) raiseForms(c *cursor, from, to uint32) error {
 	raise := func(passage uint32, score float64) {
 		at := passage & windowMask
 		w.forms[at] = max(w.forms[at], score)

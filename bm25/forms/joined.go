@@ -49,8 +49,8 @@ const (
 	longestCompound = 64 // bytes
 )
 
-// joins reports whether a mark between two words, such as - or /, makes them a compound.
-func joins(r rune) bool {
+// joinsWords reports whether a mark between two words, such as - or /, makes them a compound.
+func joinsWords(r rune) bool {
 	switch r {
 	case '-',
 		'\u2010',
@@ -120,12 +120,12 @@ func (t *TextWords) maySign() bool {
 func isJoint(between string) bool {
 	switch {
 	case len(between) == 1:
-		return between[0] != ' ' && joins(rune(between[0]))
+		return between[0] != ' ' && joinsWords(rune(between[0]))
 	case between == "" || between[0] < utf8.RuneSelf:
 		return false
 	}
 	r, size := utf8.DecodeRuneInString(between)
-	return size == len(between) && joins(r)
+	return size == len(between) && joinsWords(r)
 }
 
 // withSigns returns the bounds of a word with the signs that belong to it as a name: up to two of + and # after it, and

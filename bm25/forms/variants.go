@@ -216,12 +216,12 @@ func (r *Reading) Variants(isForm func(term string) (bool, error)) ([]Variant, e
 	}
 	for from := range r.words {
 		to := from + 1
-		if to == len(r.words) || !r.alternates(from) {
+		if to == len(r.words) || !r.mayBeOneWord(from) {
 			continue
 		}
 		run := []string{r.words[from].text}
 		spaced := false
-		for ; to < len(r.words) && to-from < longestRun && r.alternates(to-1); to++ {
+		for ; to < len(r.words) && to-from < longestRun && r.mayBeOneWord(to-1); to++ {
 			run = append(run, r.words[to].text)
 			spaced = spaced || r.text[r.words[to-1].end:r.words[to].begin] == " "
 			if spaced { // else it is a compound
@@ -334,9 +334,9 @@ func atDigits(word string) (pieces []string) {
 	return append(pieces, word[from:])
 }
 
-// alternates reports whether words number at and at+1 of the question may be one word, as in Windows 11: one space or
+// mayBeOneWord reports whether words number at and at+1 of the question may be one word, as in Windows 11: one space or
 // joining mark is between them, and a digit meets a letter.
-func (r *Reading) alternates(at int) bool {
+func (r *Reading) mayBeOneWord(at int) bool {
 	a, b := &r.words[at], &r.words[at+1]
 	if onlyLetters(a.text) && onlyLetters(b.text) || a.term == "" || b.term == "" {
 		return false

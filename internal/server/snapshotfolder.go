@@ -37,7 +37,7 @@ func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 	list := []handlers.SnapshotInfo{}
 	for _, entry := range entries {
 		at := filepath.Join(s.path, entry.Name())
-		if !entry.IsDir() || !plainName(entry.Name()) || s.read.Check(at) != nil {
+		if !entry.IsDir() || !isPlainName(entry.Name()) || s.read.Check(at) != nil {
 			continue
 		}
 		made, err := s.read.Read(at)
@@ -57,7 +57,7 @@ func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 // so that a half removed one is never taken for a whole one.
 func (s snapshotFolder) Remove(name string) error {
 	at := filepath.Join(s.path, name)
-	if !plainName(name) || s.read.Check(at) != nil {
+	if !isPlainName(name) || s.read.Check(at) != nil {
 		return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
 	}
 	if _, err := s.read.Read(at); err != nil {

@@ -29,7 +29,7 @@ func snapshotsOf(config configs.Config) string {
 // checkSnapshot returns a *jobs.Refusal of a snapshot job if its name is invalid or taken, or if the folder cannot
 // hold a snapshot. It returns another error if the store makes none.
 func (s *collection) checkSnapshot(r jobs.Request) error {
-	if !plainName(r.Name) || strings.Contains("-_", r.Name[:1]) {
+	if !isPlainName(r.Name) || strings.Contains("-_", r.Name[:1]) {
 		return jobs.Refuse(
 			"invalid_name",
 			"%q cannot be the name of a snapshot: letters, digits, - _ and ., at most 64, beginning with a letter or a digit",
@@ -50,9 +50,9 @@ func (s *collection) checkSnapshot(r jobs.Request) error {
 	return nil
 }
 
-// plainName reports whether name can be a snapshot's folder and cannot lead out of the folder of snapshots: 1 to 64
+// isPlainName reports whether name can be a snapshot's folder and cannot lead out of the folder of snapshots: 1 to 64
 // letters, digits, - _ and ., not beginning with a dot.
-func plainName(name string) bool {
+func isPlainName(name string) bool {
 	return name != "" && len(name) <= 64 && name[0] != '.' && strings.Trim(name, wording.NameLetters+".") == ""
 }
 

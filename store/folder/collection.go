@@ -65,7 +65,7 @@ func (c *Collection) Reload(check func(next *Generation) error) (bool, error) {
 	c.mu.Unlock()
 
 	var next *Generation
-	err := newest(c.files.disk, c.dir, func(m *manifest.Manifest) (err error) {
+	err := withNewest(c.files.disk, c.dir, func(m *manifest.Manifest) (err error) {
 		if m.Generation == 0 {
 			return fmt.Errorf("%s: %w: let it end, or build again", c.dir, ErrUnfinished)
 		}

@@ -72,7 +72,7 @@ func (g *Generation) filterWorded(at int, words []uint64, c Condition) (count in
 		not      bool
 	}{{c.Must, false}, {c.MustNot, true}} {
 		for _, text := range list.wordings {
-			having, err := g.having(at, text, words)
+			having, err := g.wordingBits(at, text, words)
 			if err != nil {
 				return 0, err
 			}
@@ -93,13 +93,13 @@ func (g *Generation) filterWorded(at int, words []uint64, c Condition) (count in
 	return count, nil
 }
 
-// having returns a bit for each passage of segment at, set if the passage has the wording text. Bits of passages that
-// are not in among mean nothing.
+// wordingBits returns a bit for each passage of segment at, set if the passage has the wording text. Bits of passages
+// that are not in among mean nothing.
 //
 // A wording of several words is compared with the passages' texts, unless more than mostCompared passages have to be
 // compared: then those count that have its terms side by side. If a wording has only stop words, all of among have to
-// be compared; if these are too many, having returns nil, and the caller must not exclude any passage.
-func (g *Generation) having(at int, text string, among []uint64) ([]uint64, error) {
+// be compared; if these are too many, wordingBits returns nil, and the caller must not exclude any passage.
+func (g *Generation) wordingBits(at int, text string, among []uint64) ([]uint64, error) {
 	wording := bm25.WordingOf(text)
 	having, err := g.words.Having(at, text)
 	if err != nil || having != nil && !wording.Exact() {

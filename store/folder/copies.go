@@ -69,7 +69,7 @@ func (f *fingerprints) verify(ctx context.Context, store *corpus.Store) error {
 // Fingerprint returns a hash of a passage's title and text (corpus.Passage.Fingerprint): copies have the same one. It
 // fails for an ordinal that no passage of the generation has.
 func (g *Generation) Fingerprint(ordinal rank.Ordinal) (uint64, error) {
-	s, o, err := g.place(ordinal)
+	s, o, err := g.locate(ordinal)
 	if err != nil {
 		return 0, err
 	}

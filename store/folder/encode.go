@@ -114,8 +114,8 @@ type vectorFile struct {
 	closed   bool
 }
 
-// listed reports whether a passage has one row with a list of vectors, as those of late and sparse experts have.
-func (f *vectorFile) listed() bool {
+// hasLists reports whether a passage has one row with a list of vectors, as those of late and sparse experts have.
+func (f *vectorFile) hasLists() bool {
 	return f.expert.Index.Kind == ann.Late || f.expert.Index.Kind == ann.Sparse
 }
 
@@ -124,7 +124,7 @@ func (f *vectorFile) listed() bool {
 func createVectors(d disk.Disk, to vectorPaths, x manifest.Expert) (f vectorFile, err error) {
 	f.expert = x
 	f.to, err = ann.Create(d, x.Index.Kind, to.vectors, x.Dimension)
-	if err != nil || f.listed() {
+	if err != nil || f.hasLists() {
 		return f, err
 	}
 	f.parts, err = ann.CreateParts(d, to.parts)

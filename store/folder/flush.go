@@ -101,7 +101,7 @@ func (l *Live) flush(ctx context.Context) error {
 		return err
 	}
 	l.mu.Lock()
-	changes, last := l.pending.first(l.options.FlushPassages)
+	changes, last := l.pending.oldest(l.options.FlushPassages)
 	encoders := slices.Collect(maps.Values(l.encoders))
 	l.mu.Unlock()
 	if len(changes) > 0 {

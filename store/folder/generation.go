@@ -72,7 +72,7 @@ func openGeneration(files *sharedFiles, dir string, m *manifest.Manifest, opened
 	if g.phrases == nil && m.Words.Phrases {
 		g.phrases = g.words // there is no segment, and so neither finds anything
 	}
-	g.everything = g.all()
+	g.everything = g.selectAll()
 	return g, nil
 }
 
@@ -144,14 +144,14 @@ func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
 
 // Deleted reports whether a passage was deleted. It is false for an ordinal beyond the last.
 func (g *Generation) Deleted(ordinal rank.Ordinal) bool {
-	s, o, err := g.place(ordinal)
+	s, o, err := g.locate(ordinal)
 	return err == nil && s.dead.Has(o)
 }
 
 // Stored reads a passage, also a deleted one: it keeps its ordinal until its segment is merged. It fails if there is
 // none of this ordinal or the file is damaged.
 func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {
-	s, o, err := g.place(ordinal)
+	s, o, err := g.locate(ordinal)
 	if err != nil {
 		return corpus.Passage{}, err
 	}
@@ -161,7 +161,7 @@ func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {
 // Size returns how many bytes a passage takes uncompressed, deleted or not, without reading it. It fails for an
 // ordinal beyond the last.
 func (g *Generation) Size(ordinal rank.Ordinal) (int, error) {
-	s, o, err := g.place(ordinal)
+	s, o, err := g.locate(ordinal)
 	if err != nil {
 		return 0, err
 	}
@@ -170,15 +170,15 @@ func (g *Generation) Size(ordinal rank.Ordinal) (int, error) {
 
 // ID reads the id of a passage, deleted or not. It fails for an ordinal beyond the last.
 func (g *Generation) ID(ordinal rank.Ordinal) (string, error) {
-	s, o, err := g.place(ordinal)
+	s, o, err := g.locate(ordinal)
 	if err != nil {
 		return "", err
 	}
 	return s.store.ID(o)
 }
 
-// place returns the segment of a passage and its ordinal in that segment. It fails if the ordinal is beyond the last.
-func (g *Generation) place(ordinal rank.Ordinal) (*segment, rank.Ordinal, error) {
+// locate returns the segment of a passage and its ordinal in that segment. It fails if the ordinal is beyond the last.
+func (g *Generation) locate(ordinal rank.Ordinal) (*segment, rank.Ordinal, error) {
 	if int64(ordinal) >= int64(g.total) {
 		return nil, 0, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
 	}

@@ -61,7 +61,7 @@ func Join(all []*Generation) (*Generation, error) {
 	if g.phrases == nil && m.Words.Phrases {
 		g.phrases = g.words
 	}
-	g.everything = g.all()
+	g.everything = g.selectAll()
 	return g, nil
 }
 

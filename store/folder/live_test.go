@@ -341,7 +341,7 @@ func TestFlushAfterAnotherShowed(t *testing.T) {
 	l := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour, FlushPassages: 1000})
 	apply(t, l, put(corpus.Passage{ID: "new", Text: "the fox"}))
 	l.mu.Lock()
-	changes, last := l.pending.first(1000)
+	changes, last := l.pending.oldest(1000)
 	l.mu.Unlock()
 	if err := l.writer.flush(t.Context(), changes, last, nil, l.options.Build); err != nil {
 		t.Fatal(err)

@@ -37,9 +37,9 @@ func readManifest(d disk.Disk, dir string) (*manifest.Manifest, error) {
 	return m, nil
 }
 
-// newest calls do with the newest manifest, without a lock, and returns its error. If do fails and a writer has
+// withNewest calls do with the newest manifest, without a lock, and returns its error. If do fails and a writer has
 // published another manifest meanwhile, it calls do again with that one, since files of the old one may be gone.
-func newest(d disk.Disk, dir string, do func(m *manifest.Manifest) error) error {
+func withNewest(d disk.Disk, dir string, do func(m *manifest.Manifest) error) error {
 	for {
 		m, err := readManifest(d, dir)
 		if err != nil {

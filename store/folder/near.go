@@ -16,7 +16,7 @@ func (w *WordIndex) NearScores(question string, passages []rank.Ordinal, out []f
 		return err
 	}
 	for i, o := range passages {
-		title, text, err := w.generation.texts(o)
+		title, text, err := w.generation.titleAndText(o)
 		if err != nil {
 			return err
 		}
@@ -32,20 +32,20 @@ func (w *WordIndex) NearTerms(question string, passage rank.Ordinal) ([]bm25.Nea
 	if err != nil {
 		return nil, err
 	}
-	title, text, err := w.generation.texts(passage)
+	title, text, err := w.generation.titleAndText(passage)
 	if err != nil {
 		return nil, err
 	}
 	return near.Terms(title, text), nil
 }
 
-// texts returns the title and the text of a passage, in memory that is valid until the generation is released. It fails
-// if the passage is deleted, there is none of this ordinal, or the file is damaged.
-func (g *Generation) texts(ordinal rank.Ordinal) (title, text []byte, err error) {
+// titleAndText returns the title and the text of a passage, in memory that is valid until the generation is released.
+// It fails if the passage is deleted, there is none of this ordinal, or the file is damaged.
+func (g *Generation) titleAndText(ordinal rank.Ordinal) (title, text []byte, err error) {
 	if g.Deleted(ordinal) {
 		return nil, nil, fmt.Errorf("passage number %d is deleted", ordinal)
 	}
-	s, o, err := g.place(ordinal)
+	s, o, err := g.locate(ordinal)
 	if err != nil {
 		return nil, nil, err
 	}

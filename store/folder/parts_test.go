@@ -185,7 +185,7 @@ func TestParts(t *testing.T) {
 func exportedParts(t *testing.T, g *Generation, e *hashEncoder, live map[string]corpus.Passage) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "vectors")
-	if err := g.ExportVectors(t.Context(), folder, g.all()); err != nil {
+	if err := g.ExportVectors(t.Context(), folder, g.selectAll()); err != nil {
 		t.Fatal(err)
 	}
 	read := func(name string, columns int) []uint32 {

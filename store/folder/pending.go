@@ -39,10 +39,10 @@ func (p *pending) add(id string, c pendingChange, now time.Time) {
 	p.queue = append(p.queue, queuedChange{id, c, now})
 }
 
-// first returns the oldest changes: the last one of each of up to n passages, and the number of the last of all. They
+// oldest returns the oldest changes: the last one of each of up to n passages, and the number of the last of all. They
 // are fewer if they have more than flushBytes. Changes of one ApplyTogether are never separated, even if that exceeds
 // both bounds.
-func (p *pending) first(n int) (changes map[string]pendingChange, last uint64) {
+func (p *pending) oldest(n int) (changes map[string]pendingChange, last uint64) {
 	changes = map[string]pendingChange{}
 	bytes := 0
 	joined := false // to the one before

@@ -164,7 +164,7 @@ func (w *writer) resolveOutcomeLocked() error {
 	}
 	isNext := same(found, p.next.manifest)
 	if !isNext && !same(found, w.manifest) {
-		w.overtaken = w.otherWriter(found)
+		w.overtaken = w.otherWriterError(found)
 		return w.overtaken
 	}
 	if became, err := manifest.Write(w.disk, w.dir, found); became != manifest.Published {
@@ -188,7 +188,7 @@ func (w *writer) checkAlone() error {
 		return err
 	}
 	if !same(found, w.manifest) {
-		w.overtaken = w.otherWriter(found)
+		w.overtaken = w.otherWriterError(found)
 		return w.overtaken
 	}
 	return nil
@@ -210,8 +210,8 @@ func (w *writer) checkLockHeld() error {
 	return w.overtaken
 }
 
-// otherWriter returns the store.ErrOtherWriter for a manifest on disk that is not this writer's.
-func (w *writer) otherWriter(found *manifest.Manifest) error {
+// otherWriterError returns the store.ErrOtherWriter for a manifest on disk that is not this writer's.
+func (w *writer) otherWriterError(found *manifest.Manifest) error {
 	return fmt.Errorf(
 		"%w: %s has generation %d where generation %d of this writer was: nothing more is written here; end all writers but one and restart it",
 		store.ErrOtherWriter, w.dir, found.Generation, w.manifest.Generation,

@@ -217,7 +217,7 @@ func (w *writer) readInto(
 				}
 				continue
 			}
-			err = nameClash(err, source.Place(), &places)
+			err = explainClash(err, source.Place(), &places)
 		}
 		if !skippable(err) || o.BadPassage == nil {
 			return nil, err
@@ -236,9 +236,9 @@ func (w *writer) readInto(
 	return replaced, texts.Close()
 }
 
-// nameClash returns an error that names the place of the passage that could not be stored, and for a repeated id also
-// that of the first one. Other errors it returns as they are.
-func nameClash(err error, place corpus.Place, places *corpus.Places) error {
+// explainClash returns an error that names the place of the passage that could not be stored, and for a repeated id
+// also that of the first one. Other errors it returns as they are.
+func explainClash(err error, place corpus.Place, places *corpus.Places) error {
 	var double *corpus.DuplicateError
 	if errors.As(err, &double) {
 		return &store.ClashError{ID: double.ID, Place: place, First: "the passage at " + places.Of(double.Earlier).String()}

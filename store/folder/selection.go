@@ -46,8 +46,8 @@ func (s *Selection) Ordinals() iter.Seq[rank.Ordinal] {
 	}
 }
 
-// all returns the selection of all live passages.
-func (g *Generation) all() *Selection {
+// selectAll returns the selection of all live passages.
+func (g *Generation) selectAll() *Selection {
 	s := &Selection{generation: g, segments: make([]segmentSelection, len(g.segments))}
 	for i := range g.segments {
 		s.segments[i] = g.wholeSegment(i)
@@ -101,7 +101,7 @@ func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.segments[i] = g.narrowed(i, words, count)
+		s.segments[i] = g.selectBits(i, words, count)
 		s.count += s.segments[i].count
 	}
 	g.selections.keep(key, s)
@@ -127,9 +127,9 @@ func keyOf(lists ...[]string) string {
 	return string(sum.Sum(nil))
 }
 
-// narrowed returns the selection, in segment at, of the live passages whose bits are set in words. count is the number
-// of bits that are set. It may keep words, and clears the bits of deleted passages in it.
-func (g *Generation) narrowed(at int, words []uint64, count int) segmentSelection {
+// selectBits returns the selection, in segment at, of the live passages whose bits are set in words. count is the
+// number of bits that are set. It may keep words, and clears the bits of deleted passages in it.
+func (g *Generation) selectBits(at int, words []uint64, count int) segmentSelection {
 	s := g.segments[at]
 	if count == s.store.Len() {
 		return g.wholeSegment(at)
@@ -150,8 +150,8 @@ func sortedSet(tags []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(tags)))
 }
 
-// lists returns the selection as bm25 takes it: the bits of each segment, nil for all.
-func (s *Selection) lists() bm25.Selection {
+// segmentBits returns the selection as bm25 takes it: the bits of each segment, nil for all.
+func (s *Selection) segmentBits() bm25.Selection {
 	out := make(bm25.Selection, len(s.segments))
 	for i := range s.segments {
 		out[i] = s.segments[i].words

@@ -33,7 +33,7 @@ type SnapshotReport struct {
 // that is only in the log is not in the copy (Live.Snapshot).
 func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err error) {
 	id := NewID()
-	err = newest(disk.OS{}, dir, func(m *manifest.Manifest) (err error) {
+	err = withNewest(disk.OS{}, dir, func(m *manifest.Manifest) (err error) {
 		report, err = snapshot(ctx, disk.OS{}, dir, out, id, m)
 		return err
 	})

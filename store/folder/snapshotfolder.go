@@ -36,7 +36,7 @@ func CheckSnapshot(out string) error {
 			name, makingSuffix,
 		)
 	}
-	return outsideCollections(out)
+	return checkOutsideCollections(out)
 }
 
 // checkFolderName returns an error if the name of a new folder does not begin with a letter or a digit: most programs
@@ -55,8 +55,8 @@ func checkFolderName(kind, path string) error {
 	return fmt.Errorf("%q cannot be the name of a %s: it has to begin with a letter or a digit", name, kind)
 }
 
-// outsideCollections returns an error for a path below a collection's folder, where a writer might remove it.
-func outsideCollections(path string) error {
+// checkOutsideCollections returns an error for a path below a collection's folder, where a writer might remove it.
+func checkOutsideCollections(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -96,12 +96,12 @@ func holdsManifest(dir string) bool {
 
 // beginSnapshot makes and locks the folder in which a snapshot is made, marks it, and removes what an interrupted
 // snapshot left there. The caller unlocks held. It fails if another snapshot is being made there, or the folder holds
-// anything else (leftOver).
+// anything else (checkLeftOver).
 func beginSnapshot(d disk.Disk, making string) (held *os.File, err error) {
 	if err := d.Mkdir(making); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("making a snapshot: %w", err)
 	}
-	if err := leftOver(d, making); err != nil { // before a LOCK is made in a folder that is not ours
+	if err := checkLeftOver(d, making); err != nil { // before a LOCK is made in a folder that is not ours
 		return nil, err
 	}
 	held, err = lock(d, making)
@@ -116,7 +116,7 @@ func beginSnapshot(d disk.Disk, making string) (held *os.File, err error) {
 			_ = unlock(held)
 		}
 	}()
-	if err := leftOver(d, making); err != nil { // once more: it may have changed before the lock was ours
+	if err := checkLeftOver(d, making); err != nil { // once more: it may have changed before the lock was ours
 		return nil, err
 	}
 	entries, err := d.ReadDir(making)
@@ -137,9 +137,9 @@ func beginSnapshot(d disk.Disk, making string) (held *os.File, err error) {
 	return held, d.SyncDir(making)
 }
 
-// leftOver returns an error if a folder is neither empty nor marked as an interrupted snapshot. A LOCK file alone
+// checkLeftOver returns an error if a folder is neither empty nor marked as an interrupted snapshot. A LOCK file alone
 // counts as empty.
-func leftOver(d disk.Disk, making string) error {
+func checkLeftOver(d disk.Disk, making string) error {
 	entries, err := d.ReadDir(making)
 	if err != nil {
 		return fmt.Errorf(

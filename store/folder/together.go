@@ -67,7 +67,7 @@ func (s *sharedPass) vectors(
 	r *reporter,
 ) (err error) {
 	if s.made.vectors != "" {
-		return s.take(d, to)
+		return s.takeMade(d, to)
 	}
 	other := vectorPaths{vectors: to.vectors + ".other", parts: to.vectors + ".otherparts"}
 	paths := [2]vectorPaths{to, other}
@@ -126,9 +126,9 @@ func (s *sharedPass) vectors(
 	return err
 }
 
-// take renames the temporary files that the first call of vectors made to those of the second call's expert. The file
-// of parts may be missing. It fails if the vectors' file cannot be renamed.
-func (s *sharedPass) take(d disk.Disk, to vectorPaths) error {
+// takeMade renames the temporary files that the first call of vectors made to those of the second call's expert. The
+// file of parts may be missing. It fails if the vectors' file cannot be renamed.
+func (s *sharedPass) takeMade(d disk.Disk, to vectorPaths) error {
 	if err := d.Rename(s.made.vectors, to.vectors); err != nil {
 		return err
 	}

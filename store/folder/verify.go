@@ -30,7 +30,7 @@ type VerifyReport struct {
 // verifyLog reads the log of the newest generation, sets r.Pending to the number of its changes that no segment holds
 // yet, and returns an error if the log is damaged.
 func (r *VerifyReport) verifyLog(dir string) error {
-	return newest(disk.OS{}, dir, func(m *manifest.Manifest) error {
+	return withNewest(disk.OS{}, dir, func(m *manifest.Manifest) error {
 		for {
 			r.Pending = 0
 			count := func(_ uint64, kind wal.Kind, content []byte, _ wal.ContentPlace) error {
@@ -57,7 +57,7 @@ type heldFiles map[string]*os.File // by path
 // removes. The caller closes both. It fails if there is no collection or a file cannot be opened; nothing stays open
 // then.
 func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
-	err = newest(disk.OS{}, dir, func(*manifest.Manifest) (err error) {
+	err = withNewest(disk.OS{}, dir, func(*manifest.Manifest) (err error) {
 		c, err = Open(dir)
 		if err != nil {
 			return err

@@ -56,7 +56,7 @@ func (f *vectorFile) appendWindowed(w windowedBatch, vectors [][]float32) error 
 		return err
 	}
 	return w.each(func(passage, from, to int) error {
-		if f.listed() {
+		if f.hasLists() {
 			return f.to.Append(slices.Concat(vectors[from:to]...))
 		}
 		if err := f.appendSpans(w.spans[passage]); err != nil {

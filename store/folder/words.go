@@ -40,5 +40,5 @@ func (w *WordIndex) Search(ctx context.Context, question string, k int) ([]rank.
 	if err := w.among.checkGeneration(w.generation); err != nil {
 		return nil, err
 	}
-	return w.Searcher.Search(ctx, question, k, w.among.lists())
+	return w.Searcher.Search(ctx, question, k, w.among.segmentBits())
 }

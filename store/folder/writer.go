@@ -59,7 +59,7 @@ func openWriter(d disk.Disk, dir string) (*writer, error) {
 // writer that comes after a crash may clear such a folder. It fails if the folder holds anything else or a finished
 // collection.
 func createWriter(d disk.Disk, dir string) (w *writer, err error) {
-	if err := errors.Join(checkFolderName("collection", dir), outsideCollections(dir)); err != nil {
+	if err := errors.Join(checkFolderName("collection", dir), checkOutsideCollections(dir)); err != nil {
 		return nil, err
 	}
 	parent := filepath.Dir(filepath.Clean(dir))

@@ -194,7 +194,7 @@ func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waite
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getStoredFor(ctx, patience, ids, fields...)
 			if err == nil {
-				err = w.store.addFreshCodes(ctx, patience, ids, there, lateOf(m.Keepers()))
+				err = w.store.addFreshCodes(ctx, patience, ids, there, lateExperts(m.Keepers()))
 			}
 			return err
 		}); err != nil {

@@ -13,8 +13,8 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// lateOf returns the experts of late interaction among experts; nil if there is none.
-func lateOf(experts []schema.Expert) (out []schema.Expert) {
+// lateExperts returns the experts of late interaction among experts; nil if there is none.
+func lateExperts(experts []schema.Expert) (out []schema.Expert) {
 	for _, x := range experts {
 		if x.Late {
 			out = append(out, x)
@@ -61,7 +61,7 @@ func (s *Store) readSeen(
 			func(answer []byte) (err error) {
 				answers, err = parseSearches(answer, 1)
 				if err == nil {
-					err = firstLost(answers)
+					err = firstLostError(answers)
 				}
 				return err
 			})

@@ -59,7 +59,7 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out storag
 		return out, fmt.Errorf("%w: counts of values: %w", cluster.ErrAnswer, err)
 	}
 	out.Selected = []storage.FacetValue{}
-	out.Approximate = firstLost(answers) != nil
+	out.Approximate = firstLostError(answers) != nil
 	for kind, c := range map[conditions.Kind]*counted{
 		conditions.Words:   found.Words,
 		conditions.Numbers: found.Others.Numbers,

@@ -69,7 +69,7 @@ func (r *request) takeNamed(key scoreKey, ordinals []rank.Ordinal, answers []sea
 	}
 	holds := make(map[rank.Ordinal]map[string]bool, len(ordinals))
 	for i, id := range r.table.idsOf(ordinals) {
-		if names, there := has[id]; there && firstLost(answers) == nil {
+		if names, there := has[id]; there && firstLostError(answers) == nil {
 			holds[ordinals[i]] = names
 		}
 	}

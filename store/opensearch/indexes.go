@@ -197,7 +197,7 @@ func (w words) addFilter(query object) object {
 
 // partialAnswerError returns a *storage.PartialError if one of the answers is not of all shards, else nil.
 func partialAnswerError(answers []searchAnswer) error {
-	if err := firstLost(answers); err != nil {
+	if err := firstLostError(answers); err != nil {
 		return &storage.PartialError{
 			Reason: "passages are missing: a part of the index has no copy on a node that answers",
 			Err:    err,

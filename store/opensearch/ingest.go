@@ -96,7 +96,7 @@ func changeIndex(
 		if _, _, err := s.describe(ctx, manager, cluster.Opening); err != nil && !errors.Is(err, ErrNoIndex) {
 			return fmt.Errorf("index %s: %w", index, err)
 		}
-		return s.withoutShares(ctx, doing, work)
+		return s.whileNoShares(ctx, doing, work)
 	})
 }
 

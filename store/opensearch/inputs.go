@@ -75,11 +75,11 @@ func (i *Inputs) Keep(
 	accept func(name string) error,
 ) error {
 	name := prefix + strings.ToLower(rand.Text())
-	if err := i.list(ctx, name, true); err != nil {
+	if err := i.setListed(ctx, name, true); err != nil {
 		return err
 	}
 	err := i.arriving(name).Hold(ctx, "a writer", inputPatience, func(ctx context.Context) error {
-		if err := i.list(ctx, name, true); err != nil { // again: somebody may have looked in between
+		if err := i.setListed(ctx, name, true); err != nil { // again: somebody may have looked in between
 			return err
 		}
 		w := &inputWriter{ctx: ctx, inputs: i, name: name}
@@ -162,10 +162,10 @@ func writeOnce(ctx context.Context, r *Register, data []byte) error {
 	return err
 }
 
-// list adds a name to the list of inputs, or takes it out if listed is false. It does nothing if the list has, or has
-// not, the name already. It tries again when another process changes the list. It fails if the cluster does not
+// setListed adds a name to the list of inputs, or takes it out if listed is false. It does nothing if the list has, or
+// has not, the name already. It tries again when another process changes the list. It fails if the cluster does not
 // answer.
-func (i *Inputs) list(ctx context.Context, name string, listed bool) error {
+func (i *Inputs) setListed(ctx context.Context, name string, listed bool) error {
 	r := i.store.Register(i.name)
 	for {
 		l, version, err := i.read(ctx)
@@ -221,7 +221,7 @@ func (i *Inputs) Remove(ctx context.Context, name string) error {
 	if errs != nil {
 		return errs
 	}
-	return i.list(ctx, name, false)
+	return i.setListed(ctx, name, false)
 }
 
 // Sweep removes the listed inputs that no process writes any more and for which wanted returns false. wanted is

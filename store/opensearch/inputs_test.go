@@ -81,7 +81,7 @@ func TestInputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	dead := &inputWriter{ctx: dying, inputs: s.Inputs("in"), name: "upload-dead"}
-	if err := dead.inputs.list(dying, dead.name, true); err != nil {
+	if err := dead.inputs.setListed(dying, dead.name, true); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := dead.Write(make([]byte, inputChunk+1)); err != nil {

@@ -37,8 +37,8 @@ type searchAnswer struct {
 	lost         error           // nil: it is of all shards; else of those that have a copy
 }
 
-// firstLost returns why the first answer that is not of all shards is not; nil if all are.
-func firstLost(answers []searchAnswer) error {
+// firstLostError returns why the first answer that is not of all shards is not; nil if all are.
+func firstLostError(answers []searchAnswer) error {
 	for _, a := range answers {
 		if a.lost != nil {
 			return a.lost
@@ -68,7 +68,7 @@ const answering = 20 * time.Millisecond
 func (s *Store) multi(ctx context.Context, searches []object) ([]searchAnswer, error) {
 	answers, err := s.multiPartly(ctx, searches)
 	if err == nil {
-		err = firstLost(answers)
+		err = firstLostError(answers)
 	}
 	return answers, err
 }
@@ -120,7 +120,7 @@ func (s *Store) multiPartly(ctx context.Context, searches []object) ([]searchAns
 		// A node that ends in the middle fails the searches that it took part in, and they
 		// find other copies when they are asked again.
 		if again || ctx.Err() != nil || err != nil && !errors.Is(err, cluster.ErrAnswer) ||
-			err == nil && firstLost(out) == nil {
+			err == nil && firstLostError(out) == nil {
 			return out, err
 		}
 	}

@@ -186,7 +186,7 @@ func (r *request) fetchTexts(ctx context.Context, ordinals []rank.Ordinal) error
 			err = r.takeTexts(some, answers[0])
 		}
 		if err == nil {
-			err = firstLost(answers)
+			err = firstLostError(answers)
 		}
 		if err != nil {
 			return fmt.Errorf("reading the texts of %d passages: %w", len(some), err)

@@ -21,7 +21,7 @@ func (s *Store) MayWrite(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cluster.Opening)
 	defer cancel()
 	if err := s.ensureTarget(ctx); err != nil {
-		return s.readOnly("of its aliases", err)
+		return s.readOnlyError("of its aliases", err)
 	}
 	none := []operation{{verb: removing, id: "conclave-" + rand.Text(), term: 1}}
 	body := none[0].appendLines(nil)
@@ -29,7 +29,7 @@ func (s *Store) MayWrite(ctx context.Context) error {
 	if err == nil && results[0].status == http.StatusForbidden {
 		err = &cluster.StatusError{Status: results[0].status, Body: results[0].why}
 	}
-	return s.readOnly("of its passages", err)
+	return s.readOnlyError("of its passages", err)
 }
 
 // MayChange returns an ErrReadOnly if the cluster refuses changes of the mapping, which has the description of the
@@ -40,12 +40,12 @@ func (s *Store) MayChange(ctx context.Context) error {
 	_, err := s.client.Do(
 		ctx, http.MethodPut, s.path("/_mapping"), []byte(`{"properties":{"`+schema.FieldID+`":{"type":"keyword"}}}`),
 	)
-	return s.readOnly("of its mapping", err)
+	return s.readOnlyError("of its mapping", err)
 }
 
-// readOnly returns an ErrReadOnly if err is of HTTP status 401 or 403, else nil. refused names what was refused, such
-// as "of its mapping".
-func (s *Store) readOnly(refused string, err error) error {
+// readOnlyError returns an ErrReadOnly if err is of HTTP status 401 or 403, else nil. refused names what was refused,
+// such as "of its mapping".
+func (s *Store) readOnlyError(refused string, err error) error {
 	if !cluster.IsStatus(err, http.StatusForbidden) && !cluster.IsStatus(err, http.StatusUnauthorized) {
 		return nil
 	}

@@ -333,7 +333,7 @@ func (r *request) takeScores(key scoreKey, ordinals []rank.Ordinal, answers []se
 	for i, id := range r.table.idsOf(ordinals) {
 		score, ok := byID[id]
 		switch {
-		case !ok && (dense || firstLost(answers) != nil):
+		case !ok && (dense || firstLostError(answers) != nil):
 			scores[i] = notANumber
 		case dense:
 			scores[i] = innerProduct(float32(score))

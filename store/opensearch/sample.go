@@ -131,7 +131,7 @@ func (s *sample) readVectors(ctx context.Context, store *Store, old *sample) err
 	for some := range slices.Chunk(missing, fetchPassages) {
 		var stored []schema.StoredDocument
 		var err error
-		if late := lateOf(keepers); len(late) > 0 {
+		if late := lateExperts(keepers); len(late) > 0 {
 			stored, err = store.readSeen(ctx, cluster.Opening, some, late, fields...)
 		} else {
 			stored, err = store.readStored(ctx, some, fields...)

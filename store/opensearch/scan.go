@@ -278,7 +278,7 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 		if err != nil {
 			return nil, err
 		}
-		late := lateOf([]schema.Expert{e.expert})
+		late := lateExperts([]schema.Expert{e.expert})
 		if err := e.store.addFreshCodes(ctx, bulkPatience, ids, there, late); err != nil {
 			return nil, err
 		}

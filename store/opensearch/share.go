@@ -209,9 +209,9 @@ func (s *Store) awaitCopies(ctx context.Context) error {
 	return nil
 }
 
-// withoutShares calls work while no process fills a share of the index. If one does, it returns a *lease.HeldError.
+// whileNoShares calls work while no process fills a share of the index. If one does, it returns a *lease.HeldError.
 // doing says for others what work does.
-func (s *Store) withoutShares(ctx context.Context, doing string, work func(context.Context) error) error {
+func (s *Store) whileNoShares(ctx context.Context, doing string, work func(context.Context) error) error {
 	content, _, err := s.readShares(ctx)
 	if err != nil {
 		return err

@@ -150,7 +150,7 @@ func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schem
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getStoredFor(ctx, patience, some, fields...)
 			if err == nil {
-				err = w.store.addFreshCodes(ctx, patience, some, there, lateOf(m.Keepers()))
+				err = w.store.addFreshCodes(ctx, patience, some, there, lateExperts(m.Keepers()))
 			}
 			return err
 		}); err != nil {
@@ -164,7 +164,8 @@ func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schem
 			if err != nil {
 				continue // another program wrote it
 			}
-			if slices.ContainsFunc(lateOf(m.Keepers()), func(x schema.Expert) bool { return has.Source[x.Field()] == nil }) {
+			lacksCodes := func(x schema.Expert) bool { return has.Source[x.Field()] == nil }
+			if slices.ContainsFunc(lateExperts(m.Keepers()), lacksCodes) {
 				continue // it is being changed by itself
 			}
 			if d, _, ok := corpus.DocumentOf(&p); ok && sameVersion(schema.VersionOf(d), counts) {

@@ -312,7 +312,7 @@ func (s *Store) countFound(ctx context.Context) (out Statistics, err error) {
 	}
 	out.Passages = counted[0].total
 	out.Cut, out.Unread = counted[1].total, counted[2].total
-	return out, firstLost(counted)
+	return out, firstLostError(counted)
 }
 
 // readSizes sets in sizes the numbers of Statistics that searches do not find: deleted documents, bytes and changes.

@@ -59,7 +59,7 @@ func (a *Ahead) load() error {
 func (a *Ahead) nextRecord(in io.Reader, memory []byte) ([]byte, error) {
 	record := append(memory[:0], make([]byte, recordHead)...)
 	if _, err := io.ReadFull(in, record); err != nil {
-		return nil, unlessCut(err)
+		return nil, ignoreCut(err)
 	}
 	numbers := binary.LittleEndian.Uint32(record[len(version{}):])
 	if !a.fits(int(numbers)) {
@@ -67,7 +67,7 @@ func (a *Ahead) nextRecord(in io.Reader, memory []byte) ([]byte, error) {
 	}
 	record = append(record, make([]byte, 4*int(numbers)+recordTail)...)
 	if _, err := io.ReadFull(in, record[recordHead:]); err != nil {
-		return nil, unlessCut(err)
+		return nil, ignoreCut(err)
 	}
 	body := len(record) - recordTail
 	if crc32.Checksum(record[:body], castagnoli()) != binary.LittleEndian.Uint32(record[body:]) {
@@ -76,8 +76,8 @@ func (a *Ahead) nextRecord(in io.Reader, memory []byte) ([]byte, error) {
 	return record, nil
 }
 
-// unlessCut returns nil for an error that says that a file ended, and any other error as it is.
-func unlessCut(err error) error {
+// ignoreCut returns nil for an error that says that a file ended, and any other error as it is.
+func ignoreCut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}

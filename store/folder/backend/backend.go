@@ -105,7 +105,7 @@ func stampOf(path string) fileStamp {
 }
 
 // Calibration returns the text of the collection's calibration; nil if there is none. It also notes the state of the
-// files for recalibrated.
+// files for recordChanged.
 func (b *backend) Calibration() ([]byte, error) {
 	stamp := b.stampOfRecord() // before it is read: one that comes now is seen later
 	text, err := calibration.RecordText(b.dir)
@@ -115,8 +115,8 @@ func (b *backend) Calibration() ([]byte, error) {
 	return text, err
 }
 
-// recalibrated reports whether the calibration or the settings changed on disk since Calibration was last called.
-func (b *backend) recalibrated() bool {
+// recordChanged reports whether the calibration or the settings changed on disk since Calibration was last called.
+func (b *backend) recordChanged() bool {
 	now := b.stampOfRecord()
 	b.mu.Lock()
 	defer b.mu.Unlock()

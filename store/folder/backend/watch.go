@@ -35,7 +35,7 @@ func (b *backend) Watch(ctx context.Context, w store.Watcher) {
 		if b.live == nil {
 			w.Is(b.reload(w))
 		}
-		if b.recalibrated() {
+		if b.recordChanged() {
 			w.Recalibrated()
 		}
 	}

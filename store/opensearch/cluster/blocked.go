@@ -67,15 +67,15 @@ func BlockedIn(index string, err error) error {
 // Blocks are the block settings of an index or a cluster, by their names.
 type Blocks map[string]json.RawMessage
 
-// on reports whether the block with a name is set.
-func (b Blocks) on(name string) bool { return strings.Trim(string(b[name]), `"`) == "true" }
+// isSet reports whether the block with a name is set.
+func (b Blocks) isSet(name string) bool { return strings.Trim(string(b[name]), `"`) == "true" }
 
 // inCluster returns the names of the set blocks by which no index of a cluster takes changes, for messages; "" if there
 // is none.
 func (b Blocks) inCluster() string {
 	var out []string
 	for _, name := range []string{"read_only", "read_only_allow_delete"} {
-		if b.on(name) {
+		if b.isSet(name) {
 			out = append(out, "cluster.blocks."+name)
 		}
 	}
@@ -88,7 +88,7 @@ func (b Blocks) Changes() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		switch {
-		case !b.on(name):
+		case !b.isSet(name):
 		case name == "read_only_allow_delete":
 			out = append(
 				out,

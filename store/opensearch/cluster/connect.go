@@ -95,14 +95,14 @@ func (c *Client) Connect(ctx context.Context) error {
 		case IsStatus(o.err, http.StatusForbidden):
 			return nil // who may not see the version may still search
 		}
-		failed.Nodes[o.at] = NodeError{host, c.untrusted(o.err)}
+		failed.Nodes[o.at] = NodeError{host, c.explainUntrusted(o.err)}
 	}
 	return failed
 }
 
-// untrusted returns the error of a certificate that is not trusted with the certificate's subject and issuer, and
-// which certificates are trusted; any other error as it is.
-func (c *Client) untrusted(err error) error {
+// explainUntrusted returns the error of a certificate that is not trusted with the certificate's subject and issuer,
+// and which certificates are trusted; any other error as it is.
+func (c *Client) explainUntrusted(err error) error {
 	var failed *tls.CertificateVerificationError
 	if !errors.As(err, &failed) || len(failed.UnverifiedCertificates) == 0 {
 		return err

@@ -59,7 +59,7 @@ func (c *Client) Limits(ctx context.Context) (blocked string, limits []string) {
 	if blocked != "" {
 		blocked += ", of all indexes of the cluster"
 	}
-	if set.on("create_index") {
+	if set.isSet("create_index") {
 		limits = append(limits, noNewIndexes)
 	}
 	enabled := "true"
@@ -113,7 +113,7 @@ func (c *Client) fullDisks(ctx context.Context, marks map[string]string) (out []
 			continue
 		}
 		at := slices.IndexFunc(watermarks, func(w struct{ name, then string }) bool {
-			return above(marks[w.name], disk.All, disk.Left)
+			return exceedsMark(marks[w.name], disk.All, disk.Left)
 		})
 		if at >= 0 {
 			w := watermarks[at]
@@ -132,9 +132,9 @@ var byteUnits = []struct {
 	bytes float64
 }{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"tb", 1 << 40}, {"pb", 1 << 50}, {"b", 1}}
 
-// above reports whether a disk with all bytes, of which left are free, is fuller than a watermark: a share that is
-// used, as 85% or 0.85, or bytes that have to be free, as 20gb. It returns false for a watermark of another form.
-func above(mark string, all, left float64) bool {
+// exceedsMark reports whether a disk with all bytes, of which left are free, is fuller than a watermark: a share that
+// is used, as 85% or 0.85, or bytes that have to be free, as 20gb. It returns false for a watermark of another form.
+func exceedsMark(mark string, all, left float64) bool {
 	mark = strings.ToLower(strings.TrimSpace(mark))
 	if share, ok := strings.CutSuffix(mark, "%"); ok {
 		x, err := strconv.ParseFloat(share, 64)

@@ -14,7 +14,7 @@ func TestAbove(t *testing.T) {
 		{"20gb", 21, false}, {"20gb", 19, true}, {"20480mb", 19, true}, {"1tb", 99, true}, {"1b", 1, false},
 		{"", 0, false}, {"much", 0, false},
 	} {
-		if got := above(c.mark, 100*giga, c.left*giga); got != c.want {
+		if got := exceedsMark(c.mark, 100*giga, c.left*giga); got != c.want {
 			t.Errorf("%q with %v GiB left: %t", c.mark, c.left, got)
 		}
 	}

@@ -216,7 +216,7 @@ func (d *Description) CheckFits(m *Manifest) error {
 		if !ok {
 			return fmt.Errorf("its mapping has no field %s, which its manifest needs", name)
 		}
-		if err := contains(field, want[name].(object)); err != nil {
+		if err := checkContains(field, want[name].(object)); err != nil {
 			return fmt.Errorf("its field %s: %w", name, err)
 		}
 	}
@@ -229,9 +229,9 @@ func (d *Description) HasAlias(alias string) bool {
 	return ok
 }
 
-// contains returns an error if a field lacks a property of want, or has another value of it; it may have others. The
-// cluster leaves defaults out, and want has none of these.
-func contains(has, want object) error {
+// checkContains returns an error if a field lacks a property of want, or has another value of it; it may have others.
+// The cluster leaves defaults out, and want has none of these.
+func checkContains(has, want object) error {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		inner, nested := want[name].(object)
 		got, ok := has[name].(object)
@@ -239,7 +239,7 @@ func contains(has, want object) error {
 		case nested && !ok:
 			return fmt.Errorf("has no %s", name)
 		case nested:
-			if err := contains(got, inner); err != nil {
+			if err := checkContains(got, inner); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		case !same(has[name], want[name]):

@@ -95,11 +95,11 @@ func (r *logReader) checkHead() error {
 }
 
 // recordAt returns the record that begins with sector number at; nil at the end of what was written. A broken record is
-// an error if anything shows that it was acknowledged or once whole (brokenAt).
+// an error if anything shows that it was acknowledged or once whole (judgeBroken).
 func (r *logReader) recordAt(at int) ([]byte, error) {
 	state, _ := r.sectorAt(r.Data, at)
 	if state != firstSector {
-		return nil, r.brokenAt(at, at)
+		return nil, r.judgeBroken(at, at)
 	}
 	head := r.Data[at*SectorBytes:]
 	length := binary.LittleEndian.Uint32(head[4:])
@@ -115,16 +115,16 @@ func (r *logReader) recordAt(at int) ([]byte, error) {
 	record := make([]byte, 0, min(sectors*SectorBytes, len(r.Data)))
 	for i := at; i < at+sectors; i++ {
 		if state, _ := r.sectorAt(r.Data, i); state != laterSector && (i > at || state != firstSector) {
-			return nil, r.brokenAt(at, i)
+			return nil, r.judgeBroken(at, i)
 		}
 		record = append(record, r.Data[i*SectorBytes:i*SectorBytes+ContentBytes]...)
 	}
 	return record[:size], nil
 }
 
-// brokenAt decides about a record that begins with sector number at and is broken from another sector on. It returns a
-// *LogDamageError for damage, and nil for a write that was cut off by a crash.
-func (r *logReader) brokenAt(at, from int) error {
+// judgeBroken decides about a record that begins with sector number at and is broken from another sector on. It returns
+// a *LogDamageError for damage, and nil for a write that was cut off by a crash.
+func (r *logReader) judgeBroken(at, from int) error {
 	if state, wrong := r.sectorAt(r.Data, from); state == wrongByte {
 		return r.damaged(wrong, "a byte is wrong")
 	}
