@@ -79,7 +79,8 @@ func Fit(ctx context.Context, e *Evidence, o FitOptions) (*Record, *FitReport, e
 	return f.record, f.report, err
 }
 
-// fitAll fits everything, in the order that Fit describes.
+// fitAll fits everything, in the order that Fit describes. It fails as soon as one step does; f then has what the steps
+// before fitted.
 func (f *fitRun) fitAll(ctx context.Context) error {
 	temperatures, err := f.FitTemperatures(ctx)
 	if err != nil {
@@ -145,7 +146,9 @@ func (f *fitRun) hasWords() bool {
 		slices.ContainsFunc(sources, func(o fusion.ObservedSource) bool { return o.Kind == fusion.Lexical })
 }
 
-// measureConfidences records the AUROC of each method's confidence in its first passage.
+// measureConfidences records the AUROC of the confidence in the first passage: of the gate's, and of each method's
+// whose confidence comes from the ensembles, by settings fitted on other folds. It leaves out methods whose answers are
+// all right or all wrong, and fails if a method does.
 func (f *fitRun) measureConfidences() error {
 	areas := map[string]float64{}
 	if area := f.report.Chances[0].AUROC; area != nil {

@@ -114,7 +114,8 @@ func reuseSlice(s *[]float64, n int) []float64 {
 	return *s
 }
 
-// loss returns the loss of one question at x, and adds its gradient to grad unless that is nil.
+// loss returns the loss (listwise plus lateness) of one question for the parameters x, and adds its gradient to grad
+// unless that is nil. s is memory for the calculation; calls at the same time must not share it.
 func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	gate := gateOf(x)
 	gate.Exact, gate.Symbols, gate.BesideNear = q.exact, q.symbols, q.besideNear

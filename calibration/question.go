@@ -326,7 +326,9 @@ func (e *Evidence) Write(w io.Writer, specialists int) error {
 	return nil
 }
 
-// evidenceLine returns the question as JSON for fitting the shipped gate.
+// evidenceLine returns the question as JSON for fitting the shipped gate: its features, and the scores, ranks and
+// grades of the candidates that a source found. Missed has the grades, ascending, of the relevant passages that none
+// found.
 func (q *Question) evidenceLine() evidenceLine {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
 	e := evidenceLine{

@@ -225,7 +225,8 @@ func spreadOf(answers []RankedQuestion) float64 {
 }
 
 // fitMarks fits the weight and the chances to a reader's output (marks). The weight is 0 if the reader does not improve
-// the first passages.
+// the first passages. With o.Towards it takes that fit's weight, on the scale of these answers, and pulls the chances
+// to that fit's. Judged answers count for the confidence alone, and are not measured.
 func (o *ReadingOptions) fitMarks(
 	answers []RankedQuestion,
 	confidences []float64,
@@ -269,7 +270,7 @@ func (o *ReadingOptions) fitMarks(
 			}
 			continue
 		}
-		// Of a question with an answer in words that nobody wrote down, none can be marksOf to be wrong.
+		// Of a question with an answer in words that nobody wrote down, none can be said to be wrong.
 		if m.Words != nil && (len(a.Asked.Answers) > 0 || a.Without == Unanswerable) {
 			words = append(words, as(m.Words, m.Right))
 		}

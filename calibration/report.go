@@ -124,7 +124,8 @@ func (r *FitReport) addChance(c *ConfidenceFit) {
 // enough is the number of questions from which figures are accurate to a few points.
 const enough = 100
 
-// describeMethods adds the figures of all methods to the report, and a warning if there are few questions.
+// describeMethods adds the figures of all methods to the report, and a warning if there are few questions. The report's
+// methods get the interval of top-1 and, with several domains, the figures of each.
 func (f *fitRun) describeMethods() {
 	r := f.report
 	r.Auto, r.Alpha, r.Sharpness = f.record.Auto, f.record.Alpha, f.record.Sharpness

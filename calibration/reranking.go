@@ -112,7 +112,8 @@ func FitReranking(
 	return out, out.fitFirst(every, confidences)
 }
 
-// fitFirst fits the confidence of the first passage by gate and reranker.
+// fitFirst fits the confidence of the first passage by gate and reranker, and sets r.First to it and r.WithoutECE and
+// r.WithoutAUROC to the figures of confidences, which are without the reranker. It fails if the fit does.
 func (r *RerankingFit) fitFirst(every []judgedQuestion, confidences []float64) error {
 	var first []RankedQuestion
 	var before []Outcome

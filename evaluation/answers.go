@@ -58,7 +58,8 @@ func equalRun(a, b []string) bool {
 	return true
 }
 
-// answerTokens splits a text as DPR's SimpleTokenizer does: ([\p{L}\p{N}\p{M}]+)|([^\p{Z}\p{C}]).
+// answerTokens splits a text as DPR's SimpleTokenizer does: ([\p{L}\p{N}\p{M}]+)|([^\p{Z}\p{C}]). Tokens are in lower
+// case and decomposed (NFD); text has no tokens if it is only white space and invisible characters.
 func answerTokens(text string) []string {
 	text = strings.ToLower(norm.NFD.String(text))
 	var out []string

@@ -296,7 +296,7 @@ func (o *MeasureOptions) measureTimes(
 }
 
 // newReport returns the report on the outcomes of the domains, which must not be empty, and on the times; nil: there
-// are none.
+// are none. It panics if o.Reference names no method.
 func (o *MeasureOptions) newReport(domains []questions.Domain, measured []*DomainResults, times []Latency) *Report {
 	r := &Report{About: o.About, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact, Notes: slices.Clone(o.Notes)}
 	r.Methods = append(slices.Clone(o.Methods), oracleMethods(o.Methods)...)

@@ -48,7 +48,8 @@ func reranked(
 }
 
 // newMarker returns a function that lets a reader of the engine mark words in the passages of some answers to a
-// question.
+// question. reader is the reader's name; "": the first. The function fails if ids cannot be looked up or the engine's
+// Readings does.
 func newMarker(engine AnswerEngine, reader string, passages PassageIDs) calibration.Marker {
 	return func(ctx context.Context, q *calibration.Question,
 		answers []calibration.RankedPassages) ([]func(float64) calibration.Mark, error) {

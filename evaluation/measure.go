@@ -170,7 +170,8 @@ func (m *measureRun) fusingMethods() (methods []int) {
 	return methods
 }
 
-// requestsFor returns the request for a question by each method.
+// requestsFor returns the request for a question by each method. They differ in what the methods set, and ask for no
+// more fields than the measures need.
 func (m *measureRun) requestsFor(q *questions.Question) []search.Request {
 	fields := []string{}
 	if len(q.Answers) > 0 {

@@ -80,6 +80,7 @@ type Metric struct {
 }
 
 // Metrics returns the usual metrics in the order of the columns. Those of confidences have no function of an outcome.
+// The list is new.
 func Metrics() []Metric {
 	var out []Metric
 	for _, k := range []int{1, 5, 20, 100} {

@@ -122,7 +122,9 @@ func (s *tableBuilder) meanTable(name string, scope Scope, parts []part, detaile
 	return t
 }
 
-// macroTable returns the table of the means over domains, each of which counts the same.
+// macroTable returns the table of the means over domains, each of which counts the same. Methods without outcomes in a
+// domain are left out, and so are measures of confidences that a domain lacks. If a domain has no questions for another
+// measure, the mean is that of the other domains.
 func (s *tableBuilder) macroTable() Table {
 	t := Table{Name: "mean over domains", Scope: ScopeMacro}
 	each := make([]Table, len(s.parts))

@@ -17,7 +17,9 @@ const mostAnswered = 16 << 20
 // part: a whole answer in the place of a stream, and an error that is a string.
 type tolerantTransport struct{ http.RoundTripper }
 
-// RoundTrip sends a request and returns the corrected answer. It implements http.RoundTripper.
+// RoundTrip sends a request and returns the answer, corrected: the body of an error as OpenAI writes it (errorObject),
+// and a whole answer to a request for a stream as a stream (asStream). It reads at most mostAnswered bytes. It
+// implements http.RoundTripper.
 func (t tolerantTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.RoundTripper.RoundTrip(r)
 	if err != nil {

@@ -84,7 +84,8 @@ func (k *uploadStore) Write(b []byte) (n int, err error) {
 }
 
 // spoolDocuments writes the files of the request's body, a form, zip or tar.gz, to where as a zip. It returns a problem
-// if the body is none of these, too large, damaged or too slow, or cannot be stored.
+// if the body is none of these, too large, damaged or too slow, or cannot be stored. After a problem a part of the zip
+// may be written, and the rest of the body is not read.
 func (a *API) spoolDocuments(c *call, where io.Writer) error {
 	to := &uploadStore{to: where}
 	// A slow client is bounded as one that uploads passages.

@@ -73,7 +73,8 @@ func acceptQuality(accept, offered string) float64 {
 }
 
 // checkContentType returns a problem (415) unless the request's Content-Type and Content-Encoding are ones that the
-// operation takes.
+// operation takes. A body of JSON has to be in UTF-8 and not encoded; one of lines may be encoded by gzip. A file may
+// have any type or none, and no encoding.
 func checkContentType(r *http.Request, o *schema.Operation) *schema.Problem {
 	given := r.Header.Values("Content-Type")
 	usual := schema.TypeJSON

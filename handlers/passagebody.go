@@ -118,7 +118,8 @@ func passageProblem(p *corpus.Passage) *schema.Problem {
 	return schema.NewProblem("invalid_passage", schema.Sentence(err.Error()))
 }
 
-// invalidPassage returns the problem for an invalid field of a passage.
+// invalidPassage returns the problem for an invalid field of a passage. The problem names the field by its JSON
+// pointer, such as /tags/3 or /metadata/year.
 func invalidPassage(e *corpus.FieldError) *schema.Problem {
 	pointer := ""
 	if e.Field != "" {

@@ -111,8 +111,9 @@ func readConditions(r *http.Request, change *store.Change) *schema.Problem {
 }
 
 // writeChange makes one change and sends its result: 201 with Location if the passage is new, else 200. With
-// refresh=wait in the query it first waits until searches see the change. It returns a problem if the change is
-// refused.
+// refresh=wait in the query it first waits until searches see the change. The answer has the backlog, and an ETag with
+// the version. It returns a problem if the change is refused or deletes a passage that does not exist; after a problem
+// of the wait, the change is stored nevertheless.
 func (a *API) writeChange(c *call, writer *collectionWriter, change store.Change) error {
 	w, r := c.w, c.r
 	control := http.NewResponseController(w)

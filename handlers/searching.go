@@ -145,7 +145,8 @@ func splitTyped(body map[string]any, typed any, query map[string]any) {
 }
 
 // searchRequest returns the search that a parsed body asks for. It returns a problem that lists up to `mistakes`
-// mistakes if the body violates the schema or the limits, or that the question is empty.
+// mistakes if the body violates the schema or the limits, or that says that the question is empty. Only a request with
+// a single question within the limit is checked for that; the engine checks the others.
 func searchRequest(limits search.Limits, body any, mistakes int) (request search.Request, p *schema.Problem) {
 	limited := withLimits(limits, schema.APIDocument().Schemas["SearchRequest"])
 	if object, _ := body.(map[string]any); object["messages"] == nil {

@@ -167,7 +167,8 @@ type uploadRequest struct {
 	pace      overload.Pace
 }
 
-// storeBody reads and stores the lines of a body. It returns a problem if it ended before the body did; else nil.
+// storeBody reads and stores the lines of a body. It returns a problem if it ended before the body did; else nil. A
+// goroutine reads the body meanwhile; it has ended when storeBody returns. What was stored before a problem stays.
 func (u *uploadRequest) storeBody(body io.Reader) *schema.Problem {
 	counted := &upload.CountedBody{
 		Body:  body,

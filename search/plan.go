@@ -15,8 +15,9 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// plan returns the plan of a request, with the defaults filled in. It returns a *fault.Error of kind Invalid that lists
-// every field that is wrong.
+// plan returns the plan of a request, with the defaults filled in and the sources, methods and models chosen. r is not
+// changed; the plan shares memory with it. It returns a *fault.Error of kind Invalid that lists every field that is
+// wrong.
 func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	var wrong fault.Problems
 	d, most := l.defaults, l.limits

@@ -88,7 +88,8 @@ func (l *lineUp) rerankerFirst(name string) *learned.LoadedReranker {
 	return &l.rerankers[0]
 }
 
-// rerankBy returns the response to a RerankRequest with the scores of a reranker. It waits for memory.
+// rerankBy returns the response to a RerankRequest with the scores of a reranker. It waits for memory. It returns the
+// error of takeRoom, or that of lookup.ModelError if the reranker fails, panics or scores another number of texts.
 func (l *lineUp) rerankBy(
 	ctx context.Context,
 	by Caller,

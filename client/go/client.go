@@ -154,7 +154,8 @@ func (c *Client) sendOnce(ctx context.Context, r call, body []byte) (http.Header
 	return answer.Header, data, nil
 }
 
-// openResponse sends a request once and returns its answer, of any status. The caller closes the body.
+// openResponse sends a request once and returns its answer, of any status. The caller closes the body. It fails if the
+// address is invalid or no answer comes.
 func (c *Client) openResponse(ctx context.Context, r call, in io.Reader) (*http.Response, error) {
 	address := strings.TrimRight(c.Address, "/") + r.path
 	if len(r.query) > 0 {

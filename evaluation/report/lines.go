@@ -56,7 +56,8 @@ const (
 	plotLeft, plotRight, plotTop, plotBottom = 52.0, 12.0, 12.0, 44.0
 )
 
-// accuracyCurves returns the plot of the accuracy at k of every method.
+// accuracyCurves returns the plot of the accuracy at k of every method. It shows the table of all questions, k from 1
+// to the report's depth on a logarithmic axis.
 func accuracyCurves(r *evaluation.Report, o order) chartView {
 	t := &r.Tables[0]
 	a := axes{

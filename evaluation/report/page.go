@@ -220,7 +220,8 @@ type order struct {
 	shown   int
 }
 
-// describeExperts returns the descriptions of the experts for the page.
+// describeExperts returns for each expert what the page shows: vectors, passages, recall ("" if it was not measured),
+// and how its confidence is calibrated ("none").
 func describeExperts(r *evaluation.Report) []expertView {
 	var out []expertView
 	for _, x := range r.Experts {
@@ -244,7 +245,8 @@ func describeExperts(r *evaluation.Report) []expertView {
 	return out
 }
 
-// describeMethod returns a sentence on how a method ranks.
+// describeMethod returns a text without a full stop on how a method ranks, such as "fusion rrf; all experts; without
+// BM25".
 func describeMethod(m evaluation.Method) string {
 	switch {
 	case m.Name == evaluation.OracleIndicator:

@@ -81,7 +81,9 @@ func compare(attribute, by string, v conditions.Value) conditions.Condition {
 	return c
 }
 
-// condition returns the filter of OpenAI's vector stores as a condition, or a problem if it is malformed.
+// condition returns the filter of OpenAI's vector stores as a condition. It returns a problem if the comparison is
+// unknown, the filter has no key or a value that does not fit, or "and" or "or" joins nothing. The attribute tags
+// stands for the tags of a passage.
 func (f *storeFilter) condition() (c conditions.Condition, err error) {
 	if f.Type == "and" || f.Type == "or" {
 		var all []conditions.Condition
@@ -147,7 +149,9 @@ func (c *difyCondition) condition() (out conditions.Condition, ok bool) {
 	return conditions.Condition{Or: any}, len(any) > 0
 }
 
-// onField returns the condition for one of the field names that c lists; ok is as in condition.
+// onField returns the condition with c's comparison and value for the field with this name in Dify; tags stands for the
+// tags of a passage. ok is false if the comparison is unknown, or the value does not fit it or the field. Texts that
+// are numbers, dates or lists with commas are taken as these, since Dify writes them so.
 func (c *difyCondition) onField(name string) (out conditions.Condition, ok bool) {
 	switch c.Comparison {
 	case "empty", "not empty":

@@ -88,7 +88,8 @@ type difyRecord struct {
 }
 
 // retrieve searches, and returns the results above the score threshold as Dify's records. It returns a problem if a
-// setting is invalid or the search fails.
+// setting is invalid or the search fails. Without top_k it returns as many as a search does by default. The notes are
+// also in the metadata of the first record.
 func (in *difyRequest) retrieve(
 	ctx context.Context,
 	e handlers.Engine,

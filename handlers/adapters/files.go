@@ -41,7 +41,8 @@ func documentOf(file string) (string, error) {
 	return string(id), nil
 }
 
-// storeFiles returns the routes of OpenAI's files and of the files of vector stores.
+// storeFiles returns the routes of OpenAI's files and of the files of vector stores. Those that read need the scope
+// search, the others ingest. totals has the numbers of files of a vector store.
 func storeFiles(totals *countedFiles) []handlers.Adapter {
 	const one, many = "/v1/vector_stores/{collection}/files/{file}", "/v1/vector_stores/{collection}/files"
 	route := func(

@@ -139,7 +139,8 @@ func marksByDefault(e handlers.Engine) bool {
 	return len(readers) > 0 && !readers[0].Generates
 }
 
-// search implements the tool search: passages and marked answers for a query, with their texts shortened.
+// search implements the tool search: passages and marked answers for a query, with their texts shortened. It returns at
+// most toolResults passages, and the engine's error if the search fails.
 func (t *toolCaller) search(ctx context.Context, in searchInput) (findOutput, error) {
 	out := findOutput{Results: []findResult{}}
 	request := search.Request{
@@ -372,7 +373,9 @@ type toolContribution struct {
 	Contribution float64  `json:"contribution" jsonschema:"what it added to the score"`
 }
 
-// explain implements the tool explain: how much each source contributed to the first results' scores.
+// explain implements the tool explain: how much each source contributed to the first results' scores. It explains at
+// most explained results, with their strongest terms (strongestTerms), and returns the engine's error if the search
+// fails.
 func (t *toolCaller) explain(ctx context.Context, in findInput) (explainOutput, error) {
 	request := search.Request{
 		Must:    in.Must,

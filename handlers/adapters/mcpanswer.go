@@ -30,7 +30,9 @@ type answerSource struct {
 	Collection string `json:"collection,omitempty" jsonschema:"the collection that it is of, to give to fetch"`
 }
 
-// answer implements the tool answer: it answers a question as the chat interface does.
+// answer implements the tool answer: it answers a question as the chat interface does. The text has at most
+// answerBytes, and at most toolResults of the cited passages are listed. Without a reader it quotes passages. It fails
+// if the search does.
 func (t *toolCaller) answer(ctx context.Context, in findInput) (answerOutput, error) {
 	out := answerOutput{Sources: []answerSource{}}
 	request := search.Request{

@@ -25,7 +25,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// modelContext returns the route of the Model Context Protocol over HTTP, without sessions.
+// modelContext returns the route of the Model Context Protocol over HTTP, without sessions. Errors of a call are part
+// of the answer, which the model reads, unless the server is too busy (isRefusal): these become the problem of the
+// request.
 func modelContext() []handlers.Adapter {
 	all := toolList()
 	return []handlers.Adapter{

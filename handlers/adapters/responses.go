@@ -297,7 +297,9 @@ func (s *responseStream) newTextEvent(kind string, fields map[string]any) respon
 	return e
 }
 
-// stream searches and sends the answer as events. It fails if the search or send does.
+// stream searches and sends the answer as events. It fails if the search or send does. The first event is sent with the
+// first piece of text, so that an error before that is answered without a stream. The last events are the citations,
+// the whole text or refusal, and the whole response.
 func (s *responseStream) stream(
 	ctx context.Context,
 	e handlers.Engine,

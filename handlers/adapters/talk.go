@@ -201,7 +201,8 @@ func describeDocument(d *corpus.Document) string {
 	return d.ID
 }
 
-// appendAges appends which documents were changed last and first.
+// appendAges appends which documents were changed last and first, out of those in all that have a date; if none has, it
+// says that this is not known.
 func (a *chatAnswer) appendAges(all collectionOverview) {
 	dated := slices.DeleteFunc(slices.Clone(all.documents), func(d corpus.Document) bool { return d.Modified.IsZero() })
 	if len(dated) == 0 {

@@ -70,7 +70,7 @@ const (
 var passageFields = []string{"title", "text", "metadata", "document"}
 
 // findInStore answers POST /v1/vector_stores/{id}/search: the results above the score threshold. It returns a problem
-// if an option is not supported or the search fails.
+// if an option is not supported or the search fails. Without max_num_results it returns defaultStoreResults at most.
 func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out storePage, err error) {
 	most := defaultStoreResults
 	switch {

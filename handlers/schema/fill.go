@@ -16,7 +16,9 @@ import (
 // before is stored then.
 func Fill(parsed, into any) error { return fillValue(parsed, reflect.ValueOf(into).Elem()) }
 
-// fillValue stores parsed JSON in a variable of any type. It fails if the value does not fit.
+// fillValue stores parsed JSON in a variable of any type. It fails if the value does not fit. A variable with
+// UnmarshalJSON, or with UnmarshalText for a string, fills itself. null sets pointers, interfaces, maps and slices to
+// nil, and leaves other variables as they are. After an error a part may be stored.
 func fillValue(parsed any, to reflect.Value) error {
 	if to.CanAddr() {
 		switch own := to.Addr().Interface().(type) {

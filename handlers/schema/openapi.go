@@ -191,8 +191,9 @@ func memberOf(tree any, path ...string) map[string]any {
 	return object
 }
 
-// completeDocument adds to the document what other parts of the program know, such as versions and codes, and the
-// answers that every operation has.
+// completeDocument adds to the document, in place, the names of the fusion methods, the responses for problems (of the
+// codes in table) of each operation, the order of the operations as x-order, missing descriptions of parameters, and
+// the paths below a collection's name (nameCollections). paths is the part paths of the text, which has that order.
 func completeDocument(tree map[string]any, table []problemCode, paths yaml.Node) {
 	memberOf(tree, "components", "schemas", "Method")["enum"] = search.MethodNames()
 	titles, all, responses := map[int][]string{}, map[string]any{}, map[string]any{}

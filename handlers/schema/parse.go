@@ -48,6 +48,7 @@ type strictParser struct {
 }
 
 // readValue returns the next JSON value. It fails if the text is malformed, nested too deeply, or has too many values.
+// A key that stands twice in an object is an error too. Errors of these rules are problems, others the decoder's.
 func (p *strictParser) readValue() (any, error) {
 	if p.values++; p.values > MaxValues {
 		return nil, TooManyValues()

@@ -93,7 +93,9 @@ func (b *book) fillFrame(shown map[string]any) ([]byte, error) {
 // once.
 var Guide = sync.OnceValues(guideFiles)
 
-// guideFiles returns all files of the guide. It fails if a page is missing or malformed.
+// guideFiles returns all files of the guide: the pages as Markdown with llms.txt, the pages as HTML, also at the paths
+// that they had before, and the pictures. HTML is rendered when a file is read first. It fails if a page is missing or
+// malformed.
 func guideFiles() ([]Document, error) {
 	b, err := theBook()
 	if err != nil {
@@ -170,7 +172,8 @@ func guidePath(name string) string {
 	return guideRoot + strings.TrimSuffix(name, ".md")
 }
 
-// render sets the page's HTML, title and headings from its Markdown. It fails if the page is malformed.
+// render sets the page's HTML, title and headings from its Markdown. It fails if the page is malformed. The headings
+// are set as anchors, by their text, and those of the second level as sections too.
 func (p *guidePage) render() error {
 	source, err := docs.Files.ReadFile(p.Name)
 	if err != nil {

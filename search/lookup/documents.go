@@ -50,7 +50,9 @@ func (r Reader) Documents(
 	return found, next, nil
 }
 
-// listDocuments is Documents without the guard against panics, and with the errors of the store.
+// listDocuments does the work of Documents: it reads the first passages of documents, in steps of q.Limit+1, and keeps
+// those that are visible and match. It panics if the store does, returns the errors of the store as they are, and those
+// of TakeRoom and ctx.
 func (r Reader) listDocuments(
 	ctx context.Context,
 	view *snapshot.PinnedView,

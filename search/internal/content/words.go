@@ -190,7 +190,8 @@ func (t *Words) countWords(ctx context.Context, view *snapshot.PinnedView) *know
 	return out
 }
 
-// countFrequencies sets t's frequencies, languages and function words by the texts of sampled passages.
+// countFrequencies sets by the texts of sampled passages how many of them have each word (in lower case), how many were
+// counted, the languages that they are in, and the function words of these languages. Deleted passages do not count.
 func (t *Words) countFrequencies(passages []corpus.Passage) {
 	t.random = 0
 	t.having = map[string]int{}
