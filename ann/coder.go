@@ -78,8 +78,8 @@ func callLibrary(doing string, call func() error) (err error) {
 // coderStep is how many vectors are added between two checks of the context.
 const coderStep = 64
 
-// buildCoder builds the graph of v's vectors with the library and writes it to path. It fails if ctx ends, and leaves
-// no file.
+// buildCoder builds the graph of v's vectors with the library and writes it to path, with o.Progress called after
+// each step. If it fails, ctx ends or the library panics, it leaves no file.
 func buildCoder(ctx context.Context, d disk.Disk, v *Vectors, path string, o BuildOptions) error {
 	g := newCoderGraph(v, o)
 	for low := 0; low < v.count; low += coderStep {

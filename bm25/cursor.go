@@ -114,8 +114,8 @@ func (c *cursor) bound(to uint32) float64 {
 	return c.scale.bound(c.weight, high)
 }
 
-// decode reads the cursor's block. Whatever the bytes are, it fails or gives passages that ascend (equal ones possible)
-// and exist in the segment.
+// decode reads the cursor's block, moves to its first posting and marks the block as decoded. Whatever the bytes are,
+// it fails with a *DamageError or gives passages that ascend (equal ones possible) and exist in the segment.
 func (c *cursor) decode() error {
 	from := uint64(0)
 	to := c.record.end - c.record.start

@@ -115,8 +115,8 @@ func (x *Index) openRun(number uint64) (phraseRun, error) {
 	return r, err
 }
 
-// next reads the next phrase into key, df and the fields after them. It fails if the phrase is damaged. r.left must not
-// be 0.
+// next reads the next phrase into key, df and the fields after them. It returns a *DamageError if the phrase, or the
+// end of the run, is damaged. r.left must not be 0.
 func (r *phraseRun) next() error {
 	code, ok := r.varint()
 	switch step := code >> 1; {

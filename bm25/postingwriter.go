@@ -66,8 +66,8 @@ func (w *postingWriter) add(passage, tf uint32) {
 	}
 }
 
-// flush writes the block being filled to w.out and its entry to w.blocks, unless the block is empty. It sets w.err if
-// the postings are too long.
+// flush writes the block being filled to w.out and its entry to w.blocks, and empties it. It does nothing if the
+// block is empty, and sets w.err if the postings are longer than 4 GiB.
 func (w *postingWriter) flush() {
 	if w.n == 0 {
 		return

@@ -231,7 +231,9 @@ type JoinedForm struct {
 	words []string // of the compound; nil for a name with its signs
 }
 
-// CompoundForms returns the other forms of a compound that TextWords.Next returned; nil if there are none.
+// CompoundForms returns the other forms of a compound that TextWords.Next returned, each with the parts that it
+// joins: for a name with signs itself, for words with marks those between slashes joined, and all joined. It is nil
+// if there are none, as for decimal numbers.
 func (a *Analyser) CompoundForms(compound string) (forms []JoinedForm) {
 	scanner := words.Of(compound)
 	var parts []string

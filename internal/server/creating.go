@@ -62,8 +62,9 @@ func (r *registry) Create(ctx context.Context, name string, s collections.Settin
 	return r.Describe(ctx, name)
 }
 
-// completeSettings sets the fields of a new collection's settings that are empty to the configured defaults. It returns
-// a *collections.Error if a setting is invalid.
+// completeSettings sets the fields of a new collection's settings that are empty to the configured defaults, and
+// replaces names such as default by those of experts. It returns a *collections.Error if a setting is invalid or
+// above the server's limits.
 func (r *registry) completeSettings(s *collections.Settings) error {
 	if len(s.Experts) == 0 {
 		for _, x := range r.config.Experts {

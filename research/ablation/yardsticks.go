@@ -7,8 +7,9 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// yardstickTrials returns the trials of common alternatives to the gate, and of the gate with the joint expert among
-// its sources.
+// yardstickTrials returns the trials of the gate with the joint expert among its sources, and of common alternatives
+// to the gate: RRF and means with the best fixed weight, with and without phrases. It leaves out those whose sources
+// the collection lacks.
 func (t *trialRun) yardstickTrials() (all []trial) {
 	if t.has(t.o.Joint) {
 		all = append(

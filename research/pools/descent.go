@@ -94,9 +94,9 @@ func squaredECE(outcomes []calibration.Outcome, slopes []float64) (e, gradient f
 	return e, gradient
 }
 
-// descent returns the paper's gradient descent: T₀ 0.1, steps of 100 gradients, within the
-// bounds of a temperature. With backtracking a step is halved until it lowers the
-// squared ECE, and the descent ends where none does.
+// descent returns the paper's gradient descent: from T₀ 0.1, at most descentSteps steps of 100 gradients, within the
+// bounds of a temperature, until the squared ECE changes by less than leastGain. With backtracking a step is halved
+// until it lowers the squared ECE, and the descent ends where none does.
 func descent(questions []granular, backtracking bool) (d Descent) {
 	at := func(t float64) (e, gradient float64) {
 		outcomes := make([]calibration.Outcome, len(questions))

@@ -21,8 +21,9 @@ func (g *Generation) After(id string, limit int) (out []rank.Ordinal, err error)
 	return out, err
 }
 
-// eachByID calls visit with each live passage of some segments whose id comes after the given one, in the order of ids
-// across all segments. It stops when visit returns false or an error, and returns that error.
+// eachByID calls visit with each live passage of some segments whose id comes after the given one, "" being before
+// all, in the order of ids across all segments. It stops when visit returns false or an error, and returns that
+// error, or that of a damaged file.
 func eachByID(from []*segment, after string, visit func(at origin) (bool, error)) error {
 	next := make([]rank.Ordinal, len(from))
 	ids := make([]string, len(from)) // of next; "" at the end

@@ -133,8 +133,9 @@ func (l *Live) submit(ctx context.Context, r *commitRequest) ([]store.ChangeResu
 	return r.results, nil
 }
 
-// commitAll is the committer's goroutine: it takes all requests that wait, commits them as one group, answers them and
-// begins again, until ctx ends. It then closes l.committed.
+// commitAll is the committer's goroutine: it takes all requests that wait, up to commitBytes, commits them as one
+// group, answers them and begins again, until ctx ends. While none comes it calls tendLog from time to time. It then
+// closes l.committed.
 func (l *Live) commitAll(ctx context.Context) {
 	defer close(l.committed)
 	wait := l.options.retry
@@ -203,8 +204,9 @@ func (l *Live) tendLog(ctx context.Context) {
 	l.note(&l.logTrouble, err)
 }
 
-// commit checks the conditions of a group's changes in order, appends those that hold to the log and makes them
-// pending. If the log fails, it sets the error of every request; whether its changes are made is then open.
+// commit checks the conditions of a group's changes in order, appends those that hold to the log as one record, makes
+// them pending and sets their numbers and outcomes. If the log fails, or another writer may have the collection, it
+// sets the error of every request; whether its changes are made is then open.
 func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 	if err := l.resolveOutcome(ctx); err != nil {
 		l.note(&l.logTrouble, err)

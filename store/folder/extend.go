@@ -21,8 +21,9 @@ type extension[T any] struct {
 	assign func(s *manifest.Segment, built T) // the files of a segment
 }
 
-// extend builds an extension for every segment, makes it durable and publishes it in one generation. If it fails,
-// nothing changes. It also fails if another segment was published meanwhile.
+// extend builds an extension for every segment, makes it durable and publishes it in one generation. after is the new
+// generation's manifest; report has the passages and bytes. If it fails, nothing changes. It also fails if another
+// segment was published meanwhile.
 func extend[T any](
 	ctx context.Context,
 	w *writer,

@@ -57,8 +57,9 @@ func (l *Live) merge(ctx context.Context, names []string) error {
 	return nil
 }
 
-// merge replaces the named segments by one with their live passages, and returns the new generation's number. What is
-// deleted while it works is deleted in its result. It fails if one of the segments is not there.
+// merge replaces the named segments by one with their live passages, by none if there are none, and returns the new
+// generation's number. What is deleted while it works is deleted in its result. It fails if one of the segments is
+// not there, a file is damaged, or ctx ends; nothing changes then.
 func (w *writer) merge(ctx context.Context, names []string, o store.BuildOptions) (generation uint64, err error) {
 	o.Experts = nil
 	if err := o.Complete(); err != nil {

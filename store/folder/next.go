@@ -15,8 +15,9 @@ import (
 // that reads JSON represents it exactly, and no collection comes near it.
 const mostNumber = 1 << 53
 
-// checkNext returns an error if generation m can be read but no next one can be made: numbers are used up or taken by
-// files, or parameters are such that no index can be built.
+// checkNext returns all reasons why generation m can be read but no next one can be made: numbers are used up or
+// taken by files, or the name, fingerprint or parameters of an expert or of the words are such that no index can be
+// built. It returns nil if there are none.
 func checkNext(m *manifest.Manifest) error {
 	var errs []error
 	for _, n := range []struct {

@@ -42,8 +42,10 @@ func AddExpert(
 	return report, err
 }
 
-// addExpert encodes the passages of an index with one more expert and publishes the expert. The caller holds the lease
-// of the index. It fails with ErrHasExpert, and with schema.ErrUnfinished if indexing has not ended.
+// addExpert encodes the passages of an index with one more expert, again and again until none lacks its vectors, and
+// publishes the expert. The caller holds the lease of the index. It fails with ErrHasExpert, with
+// schema.ErrUnfinished if indexing has not ended, and if the cluster cannot have the vectors or does not answer; what
+// was written then stays.
 func addExpert(
 	ctx context.Context,
 	client *cluster.Client,

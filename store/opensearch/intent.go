@@ -82,7 +82,8 @@ func newIntent(index, document string, all []*attempt) ([]byte, *intent, error) 
 	return data, out, err
 }
 
-// attempts returns the changes of an intent, without conditions. It fails if they cannot be read.
+// attempts returns the changes of an intent, without conditions. It fails if they cannot be read, one is invalid, or
+// there are none.
 func (i *intent) attempts() (all []*attempt, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(i.Changes))
 	if err != nil {
@@ -377,7 +378,8 @@ type sighting struct {
 	since   time.Time
 }
 
-// listPending returns the names of at most 1,000 registers that have intents; nil if there are no registers yet.
+// listPending returns the names of at most 1,000 registers that have intents; nil if there are no registers yet. It
+// refreshes the index of registers first, and fails if the cluster does not answer.
 func (r *Register) listPending(ctx context.Context) ([]string, error) {
 	_, err := r.beside.sendRepeated(ctx, "POST", r.beside.path("/_refresh"), nil, cluster.CheckJSON)
 	if cluster.IsStatus(err, 404) {

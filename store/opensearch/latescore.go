@@ -126,7 +126,8 @@ func (r *request) expectedOf(x schema.Expert, query []float32) (key scoreKey, fo
 }
 
 // scoreInCluster returns the scores of passages that the cluster computes, of those whose codes are not at hand. It
-// returns nil without an error if the question was not announced, or the cluster does not run the script.
+// returns nil without an error if the question was not announced, or the cluster does not run the script; then it is
+// not asked to for unscriptedFor. Other errors of the cluster are returned.
 func (t tokens) scoreInCluster(
 	ctx context.Context,
 	query []float32,

@@ -191,8 +191,8 @@ func (f *searchHit) codes(x schema.Expert) ([]byte, error) {
 	return codes, nil
 }
 
-// parseSearches returns the answers to n searches of one request. It returns an ErrAnswer if one failed or cannot be
-// read. Shards without a copy are no error: searchAnswer.lost has it.
+// parseSearches returns the answers to n searches of one request, in order. It returns an ErrAnswer if one failed,
+// ran out of time, or cannot be read. Shards without a copy are no error, unless all are: searchAnswer.lost has it.
 func parseSearches(answer []byte, n int) ([]searchAnswer, error) {
 	var got struct {
 		Responses []struct {

@@ -215,8 +215,8 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 	return gone, nil
 }
 
-// prefetch fetches the scores of at most mostHits passages in one request, and returns those that are gone. Its only
-// error is that of ctx.
+// prefetch fetches what Prefetch does for at most mostHits passages, in one request, and returns those that are gone.
+// Its only error is that of ctx.
 func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
 	r.mu.Lock()
 	all, late, expecting := slices.Clone(r.asked), slices.Clone(r.late), maps.Clone(r.expecting)

@@ -198,7 +198,8 @@ func (q *wordQuery) queries() []any {
 	return out
 }
 
-// upperBound returns a score that no passage exceeds, by the same rule as the BM25 of a folder (package bm25).
+// upperBound returns a score that no passage exceeds, by the same rule as the BM25 of a folder
+// (bm25.Searcher.UpperBound) and the counts that the query has.
 func (q *wordQuery) upperBound() float64 {
 	covered := map[string]bool{}
 	for i := range q.variants {

@@ -110,8 +110,8 @@ func (b *Builder) encode() ([]byte, error) {
 	return slices.Concat(h.encode(), body, sums), nil
 }
 
-// encode sorts the column's values and returns its bytes, how many of these are texts, and the numbers of distinct
-// values and of pairs of a value and a passage.
+// encode returns the column's bytes, how many of these are texts, and the numbers of distinct values and of pairs of
+// a value and a passage. It sorts the values in place and drops repeated pairs.
 func (l *valueList) encode() (column []byte, texts uint64, distinct, count int) {
 	le := binary.LittleEndian
 	var words []string

@@ -173,8 +173,9 @@ func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
 // Close does nothing and returns nil: the connections belong to the caller.
 func (b *backend) Close() error { return nil }
 
-// Describe asks the cluster how the index is and returns that as a text. Noted is set for what an administrator should
-// know, Failed if a shard has no copy. It fails if the cluster does not answer.
+// Describe asks the cluster how the index is and returns that as a text. Noted is set for what an administrator
+// should know: full disks, blocks, missing copies; Failed if a shard has no copy. It fails if the cluster does not
+// answer.
 func (b *backend) Describe(ctx context.Context) (d store.Description, err error) {
 	d.Of = conditionOf
 	health, err := b.Look(ctx)

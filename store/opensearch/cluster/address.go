@@ -22,8 +22,8 @@ var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,199}$`)
 // IsIndexName reports whether an index may have the name.
 func IsIndexName(name string) bool { return indexName.MatchString(name) }
 
-// ParseAddress parses opensearch+https://HOST:PORT,HOST:PORT/INDEX, or the same with http. It fails if there is a user
-// in it, or no index.
+// ParseAddress parses opensearch+https://HOST:PORT,HOST:PORT/INDEX, or the same with http. It fails for any other
+// form: with a user, without an index, with an impossible name of one, or with a path or query after a host.
 func ParseAddress(text string) (a Address, err error) {
 	wrong := func(why string) (Address, error) {
 		if strings.Contains(text, "@") {

@@ -87,8 +87,9 @@ func blocksOf(all []clusterSettings) Blocks {
 	return out
 }
 
-// fullDisks returns a sentence for each node that keeps shards on a disk above a watermark: how full it is, and what
-// follows. marks are the watermarks by their names. It returns nil if the cluster does not answer.
+// fullDisks returns, in alphabetical order, a sentence for each node that keeps shards on a disk above a watermark:
+// how full it is, and what follows. marks are the watermarks by their names. It returns nil if the cluster does not
+// answer.
 func (c *Client) fullDisks(ctx context.Context, marks map[string]string) (out []string) {
 	var disks struct {
 		Nodes map[string]struct {

@@ -212,8 +212,8 @@ func (m *Manifest) Marks() []string {
 	return out
 }
 
-// Check returns an error if this program cannot read an index with this manifest: another format, another analysis, or
-// experts that do not fit together.
+// Check returns an error if this program cannot read an index with this manifest: another format (a *FormatError),
+// another analysis, or experts that are there twice, have no dimension or fingerprint, or an owner without vectors.
 func (m *Manifest) Check() error {
 	if m.Format != Format {
 		return &FormatError{m.Format, Format}

@@ -111,8 +111,9 @@ type Change struct {
 	Content []byte
 }
 
-// Append makes changes durable as one record and returns where each content lies. If it fails, none of them counts, and
-// the next record begins a new file. Without entries it only finds out whether the disk can be written.
+// Append makes changes durable as one record and returns where each content lies. If it fails, none of them counts,
+// and the next record begins a new file; it fails at once if the changes are more than a record can hold. Without
+// entries it only finds out whether the disk can be written.
 func (l *Log) Append(entries []Change) ([]ContentPlace, error) {
 	record := make([]byte, RecordHeader, 4096)
 	offsets := make([]int, len(entries))
