@@ -199,7 +199,7 @@ type cceModel struct {
 }
 
 // fitCCE returns the granularities, at most most, whose first passages answer most often, of equal ones the first, and
-// the temperature at which the surest of them has the lowest ECE.
+// the temperature at which the surest of them has the lowest ECE. It fails if there are no questions or ctx ends.
 func fitCCE(ctx context.Context, questions []granularScores, most int) (m cceModel, err error) {
 	if len(questions) == 0 {
 		return m, fmt.Errorf("there are no questions to fit the granularities on")

@@ -202,7 +202,7 @@ func (q *RankedQuestion) outcomeWithin(k int) signalOutcome {
 }
 
 // fitBoth returns two confidences for the first k passages: by Platt's function, and by an isotonic one of its
-// log-odds.
+// log-odds. It fails as fitExact and fitIsotonic do.
 func fitBoth(
 	names []string,
 	questions []RankedQuestion,

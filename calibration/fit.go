@@ -106,7 +106,8 @@ func (f *fitRun) fitAll(ctx context.Context) error {
 	return f.compareMethods(answers)
 }
 
-// fitSettings fits the one number that each method other than the gate has: MUF's sharpness and the hybrid's weight.
+// fitSettings fits the one number that each method other than the gate has: MUF's sharpness and the hybrid's weight. It
+// fails if a fit does or ctx ends.
 func (f *fitRun) fitSettings(ctx context.Context) (err error) {
 	var sharpness, alphas []float64
 	f.record.Sharpness, sharpness, err = fitSharpness(ctx, f.Questions, sharpnessGrid())
@@ -236,7 +237,7 @@ func (f *fitRun) recordTemperatures(temperatures map[int]temperatureFit) {
 	}
 }
 
-// fitSources fits the chance that each source's own first hit answers.
+// fitSources fits the chance that each source's own first hit answers. It fails if a fit does.
 func (f *fitRun) fitSources() error {
 	for column, name := range f.Sources {
 		chance, err := fitSourceChance(f.Questions, column)
@@ -254,7 +255,7 @@ func (f *fitRun) fitSources() error {
 }
 
 // fitGate fits the gate and records it. It returns one gate for each fold, fitted on the others, and the questions'
-// answers by these.
+// answers by these. It fails as FitGate does.
 func (f *fitRun) fitGate(ctx context.Context) ([]fusion.Gate, []MethodAnswer, error) {
 	gates, err := FoldGates(ctx, f.Questions, f.options.gateOptions())
 	if err != nil {
@@ -280,7 +281,7 @@ func (f *fitRun) fitGate(ctx context.Context) ([]fusion.Gate, []MethodAnswer, er
 }
 
 // fitChances fits the confidence on the answers of fitGate: to the questions, to the same without the passages that
-// answer, and to unanswerable ones.
+// answer, and to unanswerable ones. It fails if a fit does, or the reader or a reranker.
 func (f *fitRun) fitChances(ctx context.Context, gates []fusion.Gate, answers []MethodAnswer) error {
 	ranked, err := RankAnswers(f.Questions, f.BesideQuestions, answers, gates, f.options.Specialists)
 	if err != nil {
@@ -325,7 +326,8 @@ const mostRead = 150
 // mostJudged is how many of the judged questions a reader and a reranker are fitted on.
 const mostJudged = 40
 
-// fitReranking fits the weight of each reranker on an evenly chosen sample of the answers.
+// fitReranking fits the weight of each reranker on an evenly chosen sample of the answers. It fails as FitReranking
+// does.
 func (f *fitRun) fitReranking(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) error {
 	if len(f.options.Reranking) == 0 {
 		return nil
@@ -357,7 +359,7 @@ func (f *fitRun) fitReranking(ctx context.Context, ranked []RankedQuestion, by *
 }
 
 // fitReading fits what the reader's scores mean on an evenly chosen sample of the answers to questions whose words are
-// known.
+// known. It fails as FitReading does.
 func (f *fitRun) fitReading(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) (err error) {
 	var known []int
 	for i, q := range f.Questions {

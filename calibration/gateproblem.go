@@ -58,7 +58,7 @@ func withoutMostFamiliar(q *Question) *Question {
 }
 
 // formOf returns a question as the loss reads it. If no candidate answers, it has no scores, since nothing can be
-// fitted on it.
+// fitted on it. It fails if a source has no column in the table.
 func formOf(q *Question) (gateForm, error) {
 	g := gateForm{features: fusion.FeaturesOf(q.Table, q.Sources), sources: slices.Clone(q.Sources)}
 	columns, scores := make([]int, len(q.Sources)), make([][]float64, len(q.Sources))

@@ -67,7 +67,8 @@ func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([
 	return answers, nil
 }
 
-// answerBy returns the answer to the question by a gate, when at most so many specialists are asked; 0: all.
+// answerBy returns the answer to the question by a gate, when at most so many specialists are asked; 0: all. It fails
+// if the gate and the question do not fit together.
 func (q *Question) answerBy(gate *fusion.Gate, specialists int) (MethodAnswer, error) {
 	asked := q.withMostFamiliar(specialists)
 	r, err := fusion.Gated(asked.Table, gate, asked.Sources, fusion.Exact, AnsweredDepth)

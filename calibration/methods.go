@@ -17,7 +17,7 @@ type measuredMethod struct {
 }
 
 // compareMethods adds to the gate's answers those of the methods that need no fit, or that of one number. It leaves out
-// methods that use only the ensembles.
+// methods that use only the ensembles. It fails if a method does.
 func (f *fitRun) compareMethods(gated []MethodAnswer) error {
 	f.methods = []measuredMethod{{"gate (fitted on other folds)", fusion.MethodGate, gated}}
 	offer := f.methodOffer()
@@ -61,7 +61,8 @@ func (f *fitRun) methodOffer() fusion.Offer {
 const leastAhead = 2
 
 // chooseAuto sets the record's "auto" to the gate, or to the best of the methods that are significantly better by the
-// sum of top-1 and top-20.
+// sum of top-1 and top-20. A method by which the collection cannot answer is passed over with a warning; it fails if
+// there is no other.
 func (f *fitRun) chooseAuto() (err error) {
 	for _, m := range tryOrder(f.methods) {
 		f.record.Auto = m.method

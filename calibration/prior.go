@@ -82,6 +82,7 @@ type PriorQuestions struct {
 }
 
 // Confident returns, for each answer, the chance that its first passage answers, computed from its signals by chances.
+// It fails if the signals are not those that were fitted.
 func (q *PriorQuestions) Confident(chances fusion.Chances) (confidences []float64, err error) {
 	for _, a := range q.Answers {
 		sure, err := chances.Of(a.Signals, 1)
@@ -205,7 +206,7 @@ func priorDomain(name string, n int, outcomes []Outcome) PriorDomain {
 }
 
 // fitPrior fits the chance of the first k passages to all domains except but, each with the weight size, pulled to a
-// chance of one half for any signals.
+// chance of one half for any signals. It fails as fitExact does.
 func fitPrior(domains []PriorQuestions, but string, k int, size float64) (Logistic, error) {
 	names := fusion.SignalNames()
 	nothing := Logistic{Signals: make([]Term, len(names))}

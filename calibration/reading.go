@@ -87,7 +87,7 @@ func FitReading(
 }
 
 // readAnswers returns for each answer a function that gives the reader's output for a weight of the ranking (Marker).
-// Answers to one question, by its ID, are read together.
+// Answers to one question, by its ID, are read together. It fails if the reader does or ctx ends.
 func (o *ReadingOptions) readAnswers(
 	ctx context.Context,
 	answers []RankedQuestion,
@@ -226,7 +226,7 @@ func spreadOf(answers []RankedQuestion) float64 {
 
 // fitMarks fits the weight and the chances to a reader's output (marks). The weight is 0 if the reader does not improve
 // the first passages. With o.Towards it takes that fit's weight, on the scale of these answers, and pulls the chances
-// to that fit's. Judged answers count for the confidence alone, and are not measured.
+// to that fit's. Judged answers count for the confidence alone, and are not measured. It fails if a fit does.
 func (o *ReadingOptions) fitMarks(
 	answers []RankedQuestion,
 	confidences []float64,

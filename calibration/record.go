@@ -86,7 +86,8 @@ type ExpertRecord struct {
 	After       float64 `yaml:"ece_after"`
 }
 
-// RecordText returns the text of the calibration in a collection's folder; nil if there is none.
+// RecordText returns the text of the calibration in a collection's folder; nil if there is none. It fails if the file
+// cannot be read.
 func RecordText(folder string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(folder, RecordFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -197,7 +198,8 @@ func ParseRecord(data []byte) (*Record, error) {
 	return parseYAML[Record](data)
 }
 
-// ReadRecord returns the calibration in a collection's folder; nil if there is none.
+// ReadRecord returns the calibration in a collection's folder; nil if there is none. It fails if the file cannot be
+// read or the record is invalid.
 func ReadRecord(folder string) (*Record, error) {
 	data, err := RecordText(folder)
 	if data == nil || err != nil {
@@ -259,7 +261,7 @@ func parseYAML[T any, P interface {
 	return v, P(v).Check()
 }
 
-// writeYAML writes a comment and then a value as YAML.
+// writeYAML writes a comment and then a value as YAML. It returns the first error of w.
 func writeYAML(w io.Writer, comment string, value any) error {
 	_, err := io.WriteString(w, comment)
 	encoder := yaml.NewEncoder(w)

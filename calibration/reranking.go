@@ -148,7 +148,7 @@ func (r *RerankingFit) fitFirst(every []judgedQuestion, confidences []float64) e
 }
 
 // judgeAll returns the answers with the reranker's scores. It scores each passage once for all answers to a question,
-// by its ID.
+// by its ID. It fails if the reranker does or ctx ends.
 func (o *RerankingOptions) judgeAll(ctx context.Context, answers []RankedQuestion) ([]judgedQuestion, error) {
 	var order []string
 	places := map[string][]int{} // of a question's answers

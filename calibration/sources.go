@@ -107,7 +107,8 @@ type temperatureFit struct {
 
 // fitTemperature returns the temperature of the grid, refined by golden section, at which an expert's confidence has
 // the lowest ECE (Li et al., 2021, section 4.3: ten bins, first hit, development questions). The scale of the members'
-// scores is the expert's own (1e-3 is the paper's, for inner products near 80).
+// scores is the expert's own (1e-3 is the paper's, for inner products near 80). It fails if no answer has a confidence,
+// or ctx ends.
 func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float64) (temperatureFit, error) {
 	var fit temperatureFit
 	known := slices.DeleteFunc(slices.Clone(answers), func(e ensembleAnswer) bool { return !e.hasConfidence() })

@@ -20,7 +20,7 @@ type numberFit struct {
 }
 
 // fitNumber returns the best number for all questions and, for each question, the best one for the questions of the
-// other folds.
+// other folds. It fails if value does, or ctx ends.
 func (t *numberFit) fitNumber(ctx context.Context) (x float64, heldOut []float64, err error) {
 	t.known = map[float64][]float64{}
 	all := make([]int, len(t.ids))
@@ -74,11 +74,11 @@ func (t *numberFit) valuesAt(questions []int, x float64) ([]float64, error) {
 // goldenSteps narrows a bracket to 0.618¹² of it, a third of a percent.
 const goldenSteps = 12
 
-// goldenSection finds the number with the lowest loss: on the ascending grid, and then by golden
-// section (Kiefer, 1953) between the neighbours of the grid's best. The ECE is not smooth
-// and accuracy moves in steps, so golden section may miss the minimum: the result is the
-// lowest loss of all numbers that were tried, and of equal ones that of the grid. If
-// several numbers of the grid are equally good, it is the middle of their longest run.
+// goldenSection finds the number with the lowest loss: on the ascending grid, and then by golden section (Kiefer, 1953)
+// between the neighbours of the grid's best. The ECE is not smooth and accuracy moves in steps, so golden section may
+// miss the minimum: the result is the lowest loss of all numbers that were tried, and of equal ones that of the grid.
+// If several numbers of the grid are equally good, it is the middle of their longest run. It fails if loss does, or ctx
+// ends.
 func goldenSection(ctx context.Context, grid []float64, loss func(x float64) (float64, error)) (float64, error) {
 	var failed error
 	at := func(x float64) float64 {

@@ -135,7 +135,7 @@ func RankAnswers(
 
 // splitJudged returns the answers with each judged one replaced by two, a right one and a wrong one, which share its
 // weight by the shipped chance by. So a fit keeps what the shipped one knows of foreign questions if a collection has
-// none of its own. If by is nil, judged answers are left out.
+// none of its own. If by is nil, judged answers are left out. It fails if by was fitted to other signals.
 func splitJudged(answers []RankedQuestion, by *Logistic) ([]RankedQuestion, error) {
 	var out []RankedQuestion
 	for _, a := range answers {
@@ -194,6 +194,7 @@ func rankedAs(kind Without, q *Question, a *MethodAnswer) RankedQuestion {
 }
 
 // withoutAnswers returns the answers to the questions without the passages that answer them, each by its fold's gate.
+// It fails if a gate and a question do not fit together.
 func withoutAnswers(kind Without, asked []Question, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
 	out := make([]RankedQuestion, len(asked))
 	err := inParallel(len(asked), func(i int) error {

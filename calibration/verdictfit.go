@@ -40,7 +40,8 @@ func (a *AnswerableFit) fingerprint() string {
 type verdictChances struct{ answerable, foreign []float64 }
 
 // add adds the chance of an answer by the shipped fit v, with the reader's signals read unless they are nil. It does
-// nothing if there is no such fit, or the question is neither answerable nor unanswerable.
+// nothing if there is no such fit, or the question is neither answerable nor unanswerable. It fails if the signals are
+// not those of v.
 func (c *verdictChances) add(v *VerdictFit, reader string, a *RankedQuestion, read []float64) error {
 	if v == nil || read != nil && v.For(reader) == nil || a.Without != Answerable && a.Without != Unanswerable {
 		return nil
@@ -82,7 +83,7 @@ func (c *verdictChances) rowFor(t reply.Thresholds) VerdictRow {
 }
 
 // fitVerdict records the collection's thresholds of verdicts, and reports what they do. It does nothing without a
-// shipped fit, or if the sources have no closeness.
+// shipped fit, or if the sources have no closeness. It fails if the signals are not those of the shipped fit.
 func (f *fitRun) fitVerdict(ranked []RankedQuestion) error {
 	if !fusion.Closeness(f.Questions[0].Sources) {
 		return nil

@@ -217,7 +217,8 @@ func methodNames(methods []Method) string {
 }
 
 // measureDomain returns the outcomes of a domain's questions: those in the state if they were measured in the same way
-// and the run files are there, otherwise new ones, which it keeps in the state.
+// and the run files are there, otherwise new ones, which it keeps in the state. It fails if a question does, or a file
+// cannot be written.
 func (o *MeasureOptions) measureDomain(ctx context.Context, engine Engine, d questions.Domain) (*DomainResults, error) {
 	stamp, err := stampOf(o.About, o.Methods, o.Depth, o.Candidates, o.Exact, o.Patterns, o.measureKeys(), d.Questions)
 	if err != nil {

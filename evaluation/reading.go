@@ -153,7 +153,7 @@ type answerRun struct {
 }
 
 // askOne returns the words that each way (AnswerWays) answers a question with, in their order; nil if the question has
-// no known answers. It also counts whether the first passages are right (countFirst).
+// no known answers. It also counts whether the first passages are right (countFirst). It fails if the engine does.
 func (m *answerRun) askOne(ctx context.Context, q *questions.Question) ([]string, error) {
 	request := search.Ask(q.Text, q.Before)
 	request.K = m.Passages
@@ -254,7 +254,8 @@ func idsOf(results []reply.Result) (ids []string) {
 	return ids
 }
 
-// WriteText writes the report for people: a line for each domain with exact match and F1 by each way.
+// WriteText writes the report for people: a line for each domain with exact match and F1 by each way. It returns the
+// first error of w.
 func (r *AnswerReport) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintf(t, "EM / F1\tquestions\t%s\t\n", strings.Join(AnswerWays(), "\t"))

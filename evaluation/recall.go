@@ -20,7 +20,7 @@ const recallQuestions = 50
 
 // measureRecall sets Recall of the experts that have none, as those of a store: the share of an exact search's passages
 // that the expert's index finds. It returns a note on what was found, or on why it cannot be measured; "" if every
-// expert had its Recall.
+// expert had its Recall. It fails if a search does, for another reason than that the engine refuses it.
 func measureRecall(
 	ctx context.Context,
 	engine Engine,

@@ -126,7 +126,8 @@ func (r *Runs) openRuns(domain string, methods []Method) (w *runWriter, err erro
 	return w, nil
 }
 
-// add writes the rankings of one question to the files of all methods.
+// add writes the rankings of one question to the files of all methods. It fails if a file cannot be written, or a
+// ranking does not fit the form.
 func (w *runWriter) add(a *AnsweredQuestion) error {
 	for _, f := range w.files {
 		write := f.writeTREC
@@ -152,7 +153,7 @@ func (w *runWriter) nameFiles() error {
 	return nil
 }
 
-// end writes the end of the file and gives the file its name.
+// end writes the end of the file and gives the file its name. If it fails, the file may still have its temporary name.
 func (f *runFile) end() error {
 	if f.form == RunDPR {
 		ending := "\n]\n"

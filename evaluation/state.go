@@ -92,7 +92,7 @@ func (s *State) keepPart(e stateEntry) error {
 }
 
 // stampOf returns a digest of the values that figures depend on, by their JSON: figures with another stamp were
-// measured otherwise.
+// measured otherwise. It fails if a value has no form in JSON.
 func stampOf(values ...any) (string, error) {
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)

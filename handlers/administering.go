@@ -35,7 +35,7 @@ type JobList struct {
 }
 
 // postSnapshot answers POST /v1/admin/snapshots: it starts a job that makes a snapshot (submitJob). Without a name in
-// the body the snapshot is named by the time, such as 20260131-120000.
+// the body the snapshot is named by the time, such as 20260131-120000. Its problems are those of submitJob.
 func (a *API) postSnapshot(c *call, body snapshotBody) (jobs.Job, error) {
 	if body.Name == "" {
 		body.Name = a.options.Now().UTC().Format("20060102-150405")
@@ -44,11 +44,13 @@ func (a *API) postSnapshot(c *call, body snapshotBody) (jobs.Job, error) {
 }
 
 // postExpert answers POST /v1/admin/experts: it starts a job that encodes all passages with another expert (submitJob).
+// Its problems are those of submitJob.
 func (a *API) postExpert(c *call, body expertBody) (jobs.Job, error) {
 	return a.submitJob(c, jobs.Request{Kind: jobs.AddExpert, Name: body.Name, Index: body.Index})
 }
 
-// deleteExpert answers DELETE /v1/admin/experts/{name}: it starts a job that removes the expert (submitJob).
+// deleteExpert answers DELETE /v1/admin/experts/{name}: it starts a job that removes the expert (submitJob). Its
+// problems are those of submitJob.
 func (a *API) deleteExpert(c *call, _ none) (jobs.Job, error) {
 	return a.submitJob(c, jobs.Request{Kind: jobs.RemoveExpert, Name: c.name})
 }
@@ -125,7 +127,8 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 }
 
 // countDeleted returns how many passages a deletion would delete, as searches see them: those with one of the ids, or,
-// if there are no ids, those that f lets through. It counts only passages that the caller may see.
+// if there are no ids, those that f lets through. It counts only passages that the caller may see. Its errors are the
+// engine's, or the context's.
 func (a *API) countDeleted(c *call, engine *admittedEngine, f storage.Filter, ids []string) (n int, err error) {
 	if len(ids) == 0 {
 		return engine.Count(c.r.Context(), f)

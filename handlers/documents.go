@@ -35,7 +35,8 @@ type DocumentAnswer struct {
 }
 
 // getDocuments answers GET /v1/documents with a page of the documents that the caller may see, by id. The query's
-// prefix, q and filter select among them.
+// prefix, q and filter select among them. It returns a problem if the query is invalid, or the collection is not loaded
+// or cannot be read.
 func (a *API) getDocuments(c *call) error {
 	engine, err := c.admittedEngine()
 	if err != nil {
@@ -64,7 +65,8 @@ func (a *API) getDocuments(c *call) error {
 
 // getDocument answers GET /v1/documents/{id} with a document and, if the query asks for them, its text and its
 // passages; with 304 if the client has this version (If-None-Match). To a caller who may not see all passages of a
-// document it is unknown if its text or passages are asked for.
+// document it is unknown if its text or passages are asked for. It returns a problem if there is no document with this
+// id, it is being replaced, or it cannot be read.
 func (a *API) getDocument(c *call) error {
 	get, err := a.passageGetter(c, true)
 	if err != nil {
@@ -124,7 +126,7 @@ func unknownDocument(id string) *schema.Problem {
 
 // passageGetter returns a function that reads a passage by id: its last acknowledged version if the server writes, else
 // the one that searches see. With room, each read first takes memory for the passage. The function's ok is false if
-// there is no such passage or the caller may not see it.
+// there is no such passage or the caller may not see it. It returns a problem if the collection is not loaded.
 func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 	take := a.admission.AnswerMemoryOf(c.r)
 	if !room {

@@ -157,7 +157,8 @@ func documentProblem(err error) error {
 }
 
 // sendResult sends the result of a change of a document: 201 with Location if the document is new, else 200. With
-// refresh=wait in the query it first waits until searches see the change.
+// refresh=wait in the query it first waits until searches see the change. It returns a problem if the wait fails; the
+// change is stored nevertheless.
 func (a *API) sendResult(c *call, writer *collectionWriter, result keeping.ChangeResult) error {
 	if c.query["refresh"] == "wait" { // where nothing changed, for what was put before
 		a.admission.ReleaseWork(c.r.Context())

@@ -13,7 +13,8 @@ import (
 )
 
 // postEmbed answers POST /v1/embed, with JSON unless the caller prefers npy. With npy, the header Conclave-Truncated
-// has the indexes of the texts of which only the beginning was read, separated by commas.
+// has the indexes of the texts of which only the beginning was read, separated by commas. It returns a problem if the
+// body is invalid, the collection is not loaded, or encoding fails.
 func (a *API) postEmbed(c *call) error {
 	var request lookup.EmbedRequest
 	if err := c.decodeBody(&request); err != nil {

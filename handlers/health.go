@@ -60,7 +60,8 @@ func (a *API) getReady(c *call, _ none) (health Health, err error) {
 }
 
 // getCollectionReady answers GET /v1/readyz, and the same of a collection by its name, which it opens. The answer is
-// that of getReady, with the numbers of passages and changes.
+// that of getReady, with the numbers of passages and changes. It returns a problem if the collection does not exist or
+// cannot be opened.
 func (a *API) getCollectionReady(c *call, _ none) (health Health, err error) {
 	return a.healthOf(a.Readiness(), false)
 }

@@ -132,7 +132,8 @@ func (a *API) postJudgment(c *call, body judgmentBody) (out JudgmentCounts, err 
 	return countsOf(kept.All()), nil
 }
 
-// getJudgments answers GET /v1/judgments with all judgments that count, the oldest first, and their numbers.
+// getJudgments answers GET /v1/judgments with all judgments that count, the oldest first, and their numbers. Its
+// problems are those of judgmentStore.
 func (a *API) getJudgments(_ *call, _ none) (list JudgmentList, err error) {
 	kept, err := a.judgmentStore()
 	if err != nil {
@@ -147,7 +148,7 @@ func (a *API) getJudgments(_ *call, _ none) (list JudgmentList, err error) {
 }
 
 // getJudgedQuestions answers GET /v1/judgments/questions with the judged questions as a file of JSON lines, as
-// calibrations and evaluations read it.
+// calibrations and evaluations read it. Its problems are those of judgmentStore, or it returns the context's error.
 func (a *API) getJudgedQuestions(c *call) error {
 	kept, err := a.judgmentStore()
 	if err != nil {
@@ -162,12 +163,14 @@ func (a *API) getJudgedQuestions(c *call) error {
 	return c.sendText(http.StatusOK, schema.TypeLines, lines.Bytes())
 }
 
-// postCalibration answers POST /v1/admin/calibrations: it starts a job that calibrates the collection (submitJob).
+// postCalibration answers POST /v1/admin/calibrations: it starts a job that calibrates the collection (submitJob). Its
+// problems are those of submitJob.
 func (a *API) postCalibration(c *call, body calibrationBody) (jobs.Job, error) {
 	return a.submitJob(c, jobs.Request{Kind: jobs.Calibrate, Name: "calibration", DryRun: body.DryRun})
 }
 
-// postEvaluation answers POST /v1/admin/evaluations: it starts a job that evaluates the collection (submitJob).
+// postEvaluation answers POST /v1/admin/evaluations: it starts a job that evaluates the collection (submitJob). Its
+// problems are those of submitJob.
 func (a *API) postEvaluation(c *call, body evaluationBody) (jobs.Job, error) {
 	return a.submitJob(c, jobs.Request{Kind: jobs.Evaluate, Name: "evaluation", Alone: body.Alone})
 }

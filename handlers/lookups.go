@@ -19,7 +19,8 @@ type ExpertList struct {
 	Reliability []learned.ReliabilityBin `json:"reliability,omitempty"` // of the answers' confidence
 }
 
-// getExperts answers GET /v1/experts with the experts, readers, rerankers and fusion methods of the collection.
+// getExperts answers GET /v1/experts with the experts, readers, rerankers and fusion methods of the collection. It
+// returns a problem while the collection is not loaded.
 func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 	engine, err := c.admittedEngine()
 	if err != nil {
@@ -137,7 +138,7 @@ type PassageList struct {
 const listLimit = 100
 
 // getPassages answers GET /v1/passages with a page of the passages that the caller may see and that match the query's
-// filter, by id.
+// filter, by id. It returns a problem if the query is invalid, or the collection is not loaded or cannot be read.
 func (a *API) getPassages(c *call) error {
 	engine, err := c.admittedEngine()
 	if err != nil {

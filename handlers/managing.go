@@ -44,7 +44,8 @@ type CollectionList struct {
 	Several     bool               `json:"several"` // whether the server serves a folder of them
 }
 
-// getCollections answers GET /v1/collections with descriptions of the collections that the caller's key may use.
+// getCollections answers GET /v1/collections with descriptions of the collections that the caller's key may use. It
+// returns a problem if they cannot be listed.
 func (a *API) getCollections(c *call, _ none) (list CollectionList, err error) {
 	list = CollectionList{Collections: []collections.Info{}, Default: a.options.Name}
 	list.Several = a.options.Collections != nil

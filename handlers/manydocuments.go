@@ -25,7 +25,8 @@ import (
 const UploadPrefix = "documents-"
 
 // postDocuments answers POST /v1/documents: it stores the files among the inputs of jobs, where every server that may
-// run the job finds them, and starts the job that reads them.
+// run the job finds them, and starts the job that reads them. It returns a problem if the body holds no files or cannot
+// be stored (spoolDocuments), or the collection or the queue refuses the job.
 func (a *API) postDocuments(c *call) error {
 	if _, _, err := a.documentWriter(true); err != nil {
 		return err
@@ -204,7 +205,7 @@ func zipTar(to io.Writer, from io.Reader, most int64) error {
 }
 
 // addToZip adds a file to a zip and subtracts its bytes from *left. It returns upload.ErrTooMuch, with part of the file
-// written, if the file has more bytes than *left.
+// written, if the file has more bytes than *left. It also fails if from cannot be read or w not be written.
 func addToZip(w *zip.Writer, name string, modified time.Time, from io.Reader, left *int64) error {
 	to, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
 	if err != nil {

@@ -82,7 +82,7 @@ func (m *Metrics) registerAll(all []prometheus.Collector) error {
 	return errors.Join(errs...)
 }
 
-// showReadiness adds the gauge conclave_ready, which is 1 while r reports Ready.
+// showReadiness adds the gauge conclave_ready, which is 1 while r reports Ready. It fails if there is one already.
 func (m *Metrics) showReadiness(r *Readiness) error {
 	return m.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "conclave_ready", Help: "1 while every component works and the server is not shutting down."}, func() float64 {

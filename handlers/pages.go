@@ -100,7 +100,7 @@ func (c *call) showPage(contentType string, text []byte) error {
 }
 
 // getGuideSearch answers GET /guide/search with a page of the guide's passages that answer the question q; an empty one
-// has no results.
+// has no results. It returns a problem if the search fails.
 func (a *API) getGuideSearch(c *call) error {
 	question := strings.TrimSpace(c.r.URL.Query().Get("q"))
 	var found []web.Finding

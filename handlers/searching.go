@@ -292,7 +292,8 @@ func headerToken(name string) string {
 	}, name)
 }
 
-// postFuse answers POST /v1/fuse with the fused ranking of the candidates in the body, which needs no collection.
+// postFuse answers POST /v1/fuse with the fused ranking of the candidates in the body, which needs no collection. It
+// returns a problem if the request cannot be fused (search.Fuse).
 func (a *API) postFuse(c *call, r search.FuseRequest) (search.FuseResponse, error) {
 	var out search.FuseResponse
 	err := c.compute(func() (err error) {

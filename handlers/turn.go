@@ -11,7 +11,8 @@ import (
 // runs piece at once. piece must not wait for anything.
 func (c *call) compute(piece func() error) error { return c.computeIn(c.r.Context(), piece) }
 
-// computeIn runs piece as compute does; ctx, instead of the request's context, ends the wait for a processor.
+// computeIn runs piece as compute does; ctx, instead of the request's context, ends the wait for a processor. Its error
+// is that of piece, or ctx's.
 func (c *call) computeIn(ctx context.Context, piece func() error) error {
 	if front.ExchangeOf(c.r.Context()).Turn.IsHeld() {
 		return piece()
@@ -25,7 +26,7 @@ func (c *call) computeIn(ctx context.Context, piece func() error) error {
 }
 
 // computeBody runs piece, whose time grows with the size of the request's body. For a body of up to turnBytes it runs
-// at once, otherwise as compute does.
+// at once, otherwise as compute does. Its error is that of piece, or of compute.
 func (c *call) computeBody(piece func() error) error {
 	if c.bodyBytes <= turnBytes {
 		return piece()

@@ -40,7 +40,7 @@ func (a *API) unansweredLog() (*unanswered.Log, error) {
 }
 
 // getUnanswered answers GET /v1/admin/unanswered with the questions that searches did not answer. The list is empty if
-// the configuration keeps none.
+// the configuration keeps none. Its problems are those of unansweredLog.
 func (a *API) getUnanswered(*call, none) (UnansweredList, error) {
 	list := UnansweredList{Questions: []unanswered.Question{}}
 	kept, err := a.unansweredLog()
@@ -53,7 +53,7 @@ func (a *API) getUnanswered(*call, none) (UnansweredList, error) {
 }
 
 // deleteUnanswered answers DELETE /v1/admin/unanswered: it removes the query's question, or all questions if the query
-// has none, and returns how many it removed.
+// has none, and returns how many it removed. Its problems are those of unansweredLog.
 func (a *API) deleteUnanswered(c *call, _ none) (out RemovedQuestions, err error) {
 	kept, err := a.unansweredLog()
 	if err != nil || kept == nil {

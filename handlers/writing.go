@@ -92,7 +92,7 @@ type collectionWriter struct {
 }
 
 // AttachWriter does what Collection.AttachWriter does for the API's own collection, and adds its backlog to /metrics.
-// Call it once.
+// Call it once. It fails if there is a backlog in /metrics already.
 func (a *API) AttachWriter(w Writer, j Jobs, s Snapshots) error {
 	a.Collection.AttachWriter(w, j, s)
 	return a.ShowWriting()

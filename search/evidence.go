@@ -62,7 +62,7 @@ func (e *Engine) GatherAmong(
 }
 
 // gather returns what every source of the request found, as Gather does if choose is nil, and as GatherAmong does
-// otherwise.
+// otherwise. Its errors are theirs.
 func (e *Engine) gather(
 	ctx context.Context,
 	r Request,

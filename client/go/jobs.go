@@ -150,7 +150,8 @@ func deletionQuery(filter Filter) (url.Values, error) {
 }
 
 // DeletePassagesByID starts a job that deletes the passages with these ids, none of which may contain a comma.
-// [Client.Delete] deletes one passage at once. Only this one takes the ids . and .., which no URL can name.
+// [Client.Delete] deletes one passage at once. Only this one takes the ids . and .., which no URL can name. A comma
+// in an id is not noticed: the parts are taken as ids.
 func (c *Client) DeletePassagesByID(ctx context.Context, ids ...string) (Job, error) {
 	return c.start(
 		ctx, call{method: http.MethodDelete, path: "/v1/passages", query: url.Values{"ids": {strings.Join(ids, ",")}}},

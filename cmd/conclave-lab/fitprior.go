@@ -158,7 +158,8 @@ func (x *fitPriorCommand) askDomain(
 }
 
 // gatherEvidence asks the collection of domains[at] four kinds of questions and returns what each source answered: its
-// own, those of the other domains, which nothing in it answers, texts that ask nothing, and the generated ones.
+// own, those of the other domains, which nothing in it answers, texts that ask nothing, and the generated ones. It
+// fails as cli.Gather does.
 func (x *fitPriorCommand) gatherEvidence(
 	ctx context.Context,
 	l *assembly.Assembly,

@@ -55,7 +55,8 @@ thresholds of their own.`,
 
 // run asks every domain's questions of its collection, fits the verdict to all answers and prints the figures. It
 // writes the result to the file of --out, if one is named. With --keep it prints only the confidence with a reader, and
-// the result has the other verdicts of that file.
+// the result has the other verdicts of that file. It fails as readQuestions does, and if a collection cannot be opened
+// or asked.
 func (x *fitVerdictCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, generated, folders, err := x.readQuestions(cmd.Context(), config, term)
 	if err != nil {
@@ -116,7 +117,7 @@ func withReaderConfidence(path string, fit *calibration.VerdictFit) (*calibratio
 // judgeDomain asks the collection of domains[at] all questions (gatherEvidence) except those of domains near it
 // (isNear), and lets its reader read the passages found. It returns the answers for FitVerdict, and sets x.reader to
 // the reader's name. Without a reader, the answers have nothing of one and x.reader stays as it is. domains and
-// generated are not changed.
+// generated are not changed. It fails if the collection cannot be opened, or asking or reading fails.
 func (x *fitVerdictCommand) judgeDomain(
 	ctx context.Context,
 	config configs.Config,

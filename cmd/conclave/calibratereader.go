@@ -46,7 +46,8 @@ figures are of questions whose domain was not fitted on. The result
 	return command
 }
 
-// run reads the questions and fits on the configured collection, which it opens for measuring.
+// run reads the questions and fits on the configured collection, which it opens for measuring. It fails if a file
+// cannot be read.
 func (x *fitReaderCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, err := x.questions.Read()
 	if err != nil {

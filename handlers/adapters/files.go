@@ -224,7 +224,8 @@ type (
 	}
 )
 
-// addFile sets the attributes of a file that was uploaded before, and returns it as one of the store.
+// addFile sets the attributes of a file that was uploaded before, and returns it as one of the store. It returns a
+// problem if the body is invalid or there is no such file.
 func addFile(r *http.Request, e handlers.DocumentKeeper, collection string) (any, error) {
 	in, err := readInto[addition](r)
 	if err != nil {
@@ -236,7 +237,8 @@ func addFile(r *http.Request, e handlers.DocumentKeeper, collection string) (any
 	return withAttributes(r.Context(), e, collection, in.FileID, in.Attributes)
 }
 
-// amendFile replaces the attributes of a file, and returns it as one of the store.
+// amendFile replaces the attributes of a file, and returns it as one of the store. It returns a problem if the body is
+// invalid or there is no such file.
 func amendFile(r *http.Request, e handlers.DocumentKeeper, collection, file string) (any, error) {
 	in, err := readInto[amendment](r)
 	if err != nil {
@@ -350,7 +352,7 @@ type fileContent struct {
 	NextPage any         `json:"next_page"`
 }
 
-// storeFileContent returns the text that was read from a file.
+// storeFileContent returns the text that was read from a file. It returns a problem if there is no such file.
 func storeFileContent(r *http.Request, e handlers.DocumentKeeper) (any, error) {
 	d, err := namedFile(r, e, true)
 	if err != nil {

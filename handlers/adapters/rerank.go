@@ -157,7 +157,7 @@ func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]
 }
 
 // rankTexts returns the texts' indexes and scores by descending score, and the indexes of the texts that were cut.
-// Scores are from 0 to 1, or the model's own if raw is set.
+// Scores are from 0 to 1, or the model's own if raw is set. Errors are the engine's.
 func rankTexts(
 	ctx context.Context,
 	e handlers.Engine,
@@ -216,7 +216,7 @@ type rerankDocument struct {
 	Text string `json:"text"`
 }
 
-// UnmarshalJSON reads a string or {"text": …}.
+// UnmarshalJSON reads a string or {"text": …}. It fails for anything else.
 func (d *rerankDocument) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &d.Text) == nil {
 		return nil

@@ -58,7 +58,7 @@ type responsesItem struct {
 	Others  map[string]any `json:",embed"`
 }
 
-// UnmarshalJSON reads a string or a list of items.
+// UnmarshalJSON reads a string or a list of items. It fails for anything else.
 func (in *responsesInput) UnmarshalJSON(data []byte) error {
 	*in = nil
 	var one responsesItem

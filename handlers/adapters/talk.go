@@ -35,7 +35,8 @@ const (
 // answerTalk answers the last message of a request if it needs no search: what a chat program asks about the
 // conversation, thanks, greetings, and questions about the collection or one of its documents. It returns the passage
 // that the answer cites as the results of a search; nil if there is something to search for. Where the message asks
-// what one document says about something, talk limits the request to that document.
+// what one document says about something, talk limits the request to that document. It fails if documents or passages
+// cannot be read, or emit fails.
 func (a *chatAnswer) answerTalk(ctx context.Context, e handlers.Engine, r *search.Request) (*reply.Response, error) {
 	message, follows := lastMessage(r)
 	if answer, ok := talk.AnswerTask(message); ok {
@@ -262,7 +263,7 @@ func (a *chatAnswer) talkAboutOne(
 }
 
 // documentsNamed returns the documents with this id, title or file name, whatever the case of their letters; nil: there
-// are none among the first that have it as a part.
+// are none among the first that have it as a part. It fails if documents cannot be read.
 func documentsNamed(ctx context.Context, e handlers.Engine, name string) (named []corpus.Document, err error) {
 	after := ""
 	for looked := 0; looked < mostListed; looked += listedAtOnce {
@@ -287,7 +288,7 @@ func documentsNamed(ctx context.Context, e handlers.Engine, name string) (named 
 }
 
 // describeOne appends a description of a document: its size, its headings, and how it begins. It returns the passage
-// that it cites.
+// that it cites. It fails if the document cannot be read.
 func (a *chatAnswer) describeOne(ctx context.Context, e handlers.Engine, d *corpus.Document) (*reply.Response, error) {
 	text, err := e.DocumentText(ctx, search.Caller{}, d.ID, 1, chatSnippet*4)
 	if err != nil {

@@ -74,7 +74,7 @@ func (s *Spool) Add(lines ...any) error {
 }
 
 // openFile creates the temporary file and removes its name at once, so that nothing is left behind however the process
-// ends.
+// ends. It fails if the file cannot be created.
 func (s *Spool) openFile() (err error) {
 	s.file, err = os.CreateTemp(s.Dir, "conclave-answer-")
 	if err != nil {

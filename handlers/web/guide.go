@@ -74,12 +74,13 @@ var theBook = sync.OnceValues(func() (b book, err error) {
 	return b, err
 })
 
-// renderPage returns a page in the guide's frame, as HTML. next is the page after it; nil: it is the last.
+// renderPage returns a page in the guide's frame, as HTML. next is the page after it; nil: it is the last. It fails if
+// the frame cannot be filled.
 func (b *book) renderPage(p, next *guidePage) ([]byte, error) {
 	return b.fillFrame(map[string]any{"Page": p, "Next": next})
 }
 
-// fillFrame returns the frame filled with shown, as HTML.
+// fillFrame returns the frame filled with shown, as HTML. It fails if the template does.
 func (b *book) fillFrame(shown map[string]any) ([]byte, error) {
 	var out bytes.Buffer
 	shown["Chapters"] = b.chapters

@@ -21,7 +21,8 @@ type findingView struct{ Path, Page, Heading, Text string }
 // textShown is the largest number of bytes of a passage that are shown.
 const textShown = 400
 
-// GuideResults returns the guide's search page with findings for a question; "" shows only the search box.
+// GuideResults returns the guide's search page with findings for a question; "" shows only the search box. It fails if
+// the guide lacks the page of a finding.
 func GuideResults(question string, found []Finding) ([]byte, error) {
 	b, err := theBook()
 	if err != nil {

@@ -100,7 +100,8 @@ func (r Reader) listDocuments(
 	}
 }
 
-// readFirsts reads passages. It first waits for the memory that they take beyond *taken, and adds that to *taken.
+// readFirsts reads passages. It first waits for the memory that they take beyond *taken, and adds that to *taken. It
+// fails if there is no memory for them or they cannot be read.
 func (r Reader) readFirsts(
 	ctx context.Context,
 	from storage.Passages,

@@ -68,7 +68,7 @@ func (r Reader) DocumentText(ctx context.Context, id string, from, most int) (ou
 
 // documentPart reads passages of a document with the number from and on, of at most so many bytes together, and one at
 // least. next is the number of the passage after them; 0 if they are the last. It ends before a passage of another
-// version of the document.
+// version of the document. It fails if there is no memory for the passages or the store fails.
 func (r Reader) documentPart(
 	ctx context.Context,
 	all storage.Passages,

@@ -53,7 +53,7 @@ func (r Reader) List(
 }
 
 // listStep reads the passages of one step of List, visible or not. more says whether others follow. It waits for the
-// memory that they take beyond *taken, and sets *taken.
+// memory that they take beyond *taken, and sets *taken. It fails if there is no memory for them or the store fails.
 func (r Reader) listStep(
 	ctx context.Context,
 	view *snapshot.PinnedView,
@@ -95,7 +95,8 @@ func (r Reader) listStep(
 }
 
 // listOrdinals returns the ordinals of the passages after the id after: at most limit, and fewer if they have more than
-// r.AnswerBytes together. more says whether others follow; room is the memory that the passages take.
+// r.AnswerBytes together. more says whether others follow; room is the memory that the passages take. It reads no text,
+// and fails if the store does.
 func (r Reader) listOrdinals(
 	ctx context.Context,
 	from storage.Passages,

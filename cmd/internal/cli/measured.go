@@ -67,7 +67,7 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	return nil
 }
 
-// WriteJSON writes a report as indented JSON to the file at path. With "" it does nothing.
+// WriteJSON writes a report as indented JSON to the file at path. With "" it does nothing. It fails as WriteFile does.
 func WriteJSON(path string, report any) error {
 	if path == "" {
 		return nil

@@ -106,7 +106,8 @@ func (a *Answer) CutToLimits() error {
 }
 
 // boundSize adds the estimated size of the results of a page to a.bytes: those that are the largest of the page and of
-// the passages that models may still move to it. It returns the bytes that they take in memory beyond that.
+// the passages that models may still move to it. It returns the bytes that they take in memory beyond that. It fails if
+// the sizes of passages cannot be read, or as Grow does.
 func (a *Answer) boundSize(page, moved []fusion.Item) (more int, err error) {
 	whole := a.Plan.Fields.Title || a.Plan.Fields.Text || a.Plan.Fields.Tags ||
 		a.Plan.Fields.Metadata || a.Plan.Fields.Document

@@ -70,7 +70,7 @@ func (c *Candidates) Step(ctx context.Context, stage string, do func(context.Con
 }
 
 // Texts reads the passages of items of a ranking. It returns the items and their passages, in the items' order, without
-// those that were deleted since they were found.
+// those that were deleted since they were found. It fails if the store does or ctx ends.
 func (c *Candidates) Texts(
 	ctx context.Context,
 	items []fusion.Item,

@@ -105,7 +105,7 @@ func (x *Dense) fillUnreadable(p *Findings, f *Finding) {
 	}
 }
 
-// scoreZero sets all scores to 0. It is the Score of a source that could read nothing of the question.
+// scoreZero sets all scores to 0. It is the Score of a source that could read nothing of the question. It never fails.
 func scoreZero(_ context.Context, _ []rank.Ordinal, out []float32) error {
 	clear(out)
 	return nil
@@ -149,7 +149,8 @@ func (x *Dense) measureConfidence(ctx context.Context, f *Finding) (*certainty, 
 }
 
 // memberScores returns the inner products of the question's vectors by each ensemble member with the stored vectors of
-// its hits: members × hits numbers, member by member.
+// its hits: members × hits numbers, member by member. It fails if the ensemble or the vectors do, or if the ensemble
+// gives another number of vectors.
 func memberScores(
 	ctx context.Context,
 	ensemble learned.Ensemble,

@@ -257,7 +257,8 @@ func hasAll(set map[string]bool, terms []string) bool {
 }
 
 // termsIn returns the terms of the question that a passage has, in the question's form or another. forms holds, for
-// each word of the passage that stands for terms of the question in another form, the set of these terms.
+// each word of the passage that stands for terms of the question in another form, the set of these terms. It fails if
+// the index cannot be read.
 func termsIn(
 	ctx context.Context,
 	question string,
