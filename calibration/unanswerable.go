@@ -66,7 +66,7 @@ func (w Without) isMeasured() bool { return w != Nonsense && w != There && w != 
 
 // withMixtureWeights returns answers with the weights for fitting and measuring a confidence: answerable questions have
 // the weight 1, and the others those of MixtureOf. Questions that the project brings have a share of the answerable
-// ones' weight.
+// ones' weight. answers is not changed.
 func withMixtureWeights(answers []RankedQuestion) []RankedQuestion {
 	n := map[Without]float64{}
 	for _, a := range answers {

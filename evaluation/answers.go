@@ -192,7 +192,7 @@ func numbersOf(words []string) (numbers []string) {
 }
 
 // TokenF1 returns the largest F1 of the words of the text given with those of one of answers, from 0 to 1, as SQuAD's
-// script defines it; 0 without answers.
+// script defines it; 0 without answers. A text and an answer that have no words are equal (1).
 func TokenF1(given string, answers []string) (best float64) {
 	words := strings.Fields(extract.NormaliseAnswer(given))
 	for _, a := range answers {

@@ -81,8 +81,8 @@ func errorObject(body []byte) []byte {
 	return object
 }
 
-// asStream returns a whole answer of a model as a stream of events with one piece of text. A body that is not an answer
-// becomes one event as it is.
+// asStream returns a whole answer of a model as a stream of one event with the whole text, and the event [DONE]. A body
+// that is not an answer becomes the first event, on one line.
 func asStream(body []byte) []byte {
 	var answer struct {
 		ID, Model string

@@ -137,8 +137,8 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 	return out, nil
 }
 
-// filenameOf returns the file name of a passage: the last part of its document's source, or else the passage's title or
-// id.
+// filenameOf returns the file name of a passage: the last part of its document's source, or the document's id if it has
+// no source. A passage without a document has its title, or else its id.
 func filenameOf(x reply.Result) string {
 	if x.Document == nil {
 		return titleOf(x.Title, x.ID)

@@ -198,8 +198,9 @@ func didYouMean(name string, known map[string]*Schema) string {
 	return fmt.Sprintf(" (did you mean %q?)", meant)
 }
 
-// checkNumber checks a number and returns it, an integer in plain form: JSON Schema counts 10.0 and 1e1 among the
-// integers, and encoding/json does not.
+// checkNumber adds a mistake if a number is out of range or, for an integer, has a fraction or is too large for an
+// exact float64. It returns the number, an integer in plain form: JSON Schema counts 10.0 and 1e1 among the integers,
+// and encoding/json does not. A faulty one is returned as it is.
 func (c *Checker) checkNumber(s *Schema, n json.Number, pointer string) any {
 	f, err := n.Float64()
 	switch {

@@ -162,6 +162,7 @@ const SpecialTokens = 4
 
 // CheckTexts adds a problem to w for each fault of a list of texts to encode: there have to be from 1 to most texts,
 // and none may be empty, invalid UTF-8 or longer than so many bytes. pointer is the list's JSON pointer in the request.
+// It stops after fault.MaxProblems, and looks at no text if there are too many.
 func CheckTexts(w *fault.Problems, pointer string, texts []string, most, bytes int) {
 	switch n := len(texts); {
 	case n == 0:

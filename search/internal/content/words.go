@@ -138,8 +138,10 @@ type knownWords struct {
 	function    map[string]languages.FunctionWords
 }
 
-// carriesMeaning reports whether the word from byte start to end of a text carries meaning. function are the function
-// words of the text's language; nil: they are not known.
+// carriesMeaning reports whether the word from byte start to end of a text says something about its subject: it is
+// neither a function word, except as a name such as The Who, nor in a large share of the passages. It is true for a
+// word of which nothing is known. function are the function words of the text's language; nil: they are not known, and
+// the word has to be rarer.
 func (k *knownWords) carriesMeaning(text string, start, end int, function languages.FunctionWords) bool {
 	word := text[start:end]
 	if function != nil && function.Has(word) {
