@@ -74,7 +74,7 @@ func NewBuilder(params Params) *Builder {
 		err:       params.Check(),
 		surfaces:  make(map[string]uint32),
 		compounds: make(map[string]uint32),
-		analyser:  forms.Analyser{Unicode: params.Analysis == forms.Unicode},
+		analyser:  forms.NewAnalyser(params.Analysis),
 		ids:       make(map[string]uint32),
 	}
 	if params.Phrases {
@@ -135,7 +135,7 @@ func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
 // addWords counts a text's terms into the passage being added and returns how many there are. If phrases are indexed,
 // it also keeps their order.
 func (b *Builder) addWords(text string) (length uint32) {
-	if b.analyser.Unicode {
+	if b.analyser.Forms {
 		return b.addWordsAndForms(text)
 	}
 	scanner := words.Of(text)
@@ -174,7 +174,7 @@ func (b *Builder) learn(word string) uint32 {
 	word = strings.Clone(word)
 	if term := b.analyser.Term(word); len(term) > 0 {
 		id = b.number(term)
-		if b.analyser.Unicode {
+		if b.analyser.Forms {
 			id = b.withForms(word, id)
 		}
 	}

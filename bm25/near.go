@@ -61,7 +61,7 @@ type placedTerms struct {
 // terms the rarest count. rarities stay unchanged.
 func NewNearness(analysis forms.Analysis, question string, rarities []NearTerm) *Nearness {
 	n := &Nearness{
-		analyser: forms.Analyser{Unicode: analysis == forms.Unicode},
+		analyser: forms.NewAnalyser(analysis),
 		entries:  map[string]uint64{}, known: map[string]nearEntry{},
 	}
 	n.terms = slices.DeleteFunc(slices.Clone(rarities), func(t NearTerm) bool { return !(t.IDF > 0) })
@@ -81,6 +81,11 @@ func NewNearness(analysis forms.Analysis, question string, rarities []NearTerm) 
 		}
 		if mask != 0 {
 			n.addVariant(v.Entries, mask)
+		}
+	}
+	if !n.analyser.IsEnglish() {
+		for i := range n.may {
+			n.may[i] = math.MaxUint32
 		}
 	}
 	for entry := range n.entries {
@@ -125,6 +130,9 @@ func (n *Nearness) admit(entry string) {
 // mayStandFor reports whether a part of a text, or another form of it, may be an entry: always, unless it is ASCII and
 // no piece of it between marks begins as one.
 func (n *Nearness) mayStandFor(text string) bool {
+	if !n.analyser.IsEnglish() {
+		return true // terms may begin otherwise than their words do
+	}
 	inside := false
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -405,7 +413,7 @@ func (n *Nearness) placeChunk(chunk []byte, at int) int {
 	for words := forms.WordsOf(text); ; {
 		word, signed, compound := words.Next()
 		for _, c := range [...]string{signed, compound} {
-			if c == "" || !may || !n.analyser.Unicode {
+			if c == "" || !may || !n.analyser.Forms {
 				continue
 			}
 			for _, j := range n.analyser.CompoundForms(c) {
@@ -426,7 +434,7 @@ func (n *Nearness) placeChunk(chunk []byte, at int) int {
 			continue
 		}
 		n.place(at, n.entryOf(term))
-		if n.analyser.Unicode {
+		if n.analyser.Forms {
 			_, others := n.analyser.PassageForms(word, term)
 			for _, form := range others {
 				n.placeForm(at, form)

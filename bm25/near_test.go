@@ -15,7 +15,7 @@ import (
 // nearOracle scores a passage by hand: it writes down the terms and forms at each place of the whole normalised texts,
 // and adds up every window of the text with the title.
 func nearOracle(analysis forms.Analysis, question string, terms []NearTerm, title, text string, window int) float32 {
-	a := forms.Analyser{Unicode: analysis == forms.Unicode}
+	a := forms.NewAnalyser(analysis)
 	read := func(text string) (places []map[string]bool) { // of each term, what stands there
 		before := map[string]bool{} // compounds before the first term
 		mark := func(entry string) {
@@ -30,7 +30,7 @@ func nearOracle(analysis forms.Analysis, question string, terms []NearTerm, titl
 		for {
 			word, signed, compound := words.Next()
 			for _, c := range []string{signed, compound} {
-				if c != "" && a.Unicode {
+				if c != "" && a.Forms {
 					for _, form := range a.CompoundForms(c) {
 						mark(forms.FormMark + form.Form)
 					}
@@ -45,7 +45,7 @@ func nearOracle(analysis forms.Analysis, question string, terms []NearTerm, titl
 			}
 			places = append(places, map[string]bool{term: true, last + " " + term: true})
 			last = term
-			if a.Unicode {
+			if a.Forms {
 				_, others := a.PassageForms(word, term)
 				for _, form := range others {
 					mark(forms.FormMark + form)
@@ -184,7 +184,7 @@ func FuzzNearness(f *testing.F) {
 
 // TestPlainStopWords: the words that Nearness passes over without analysing them are the stop words of the analysis.
 func TestPlainStopWords(t *testing.T) {
-	a := forms.Analyser{Unicode: true}
+	a := forms.NewAnalyser(forms.Unicode)
 	if n := len(forms.StopWords()); n != 33 {
 		t.Errorf("%d stop words", n)
 	}

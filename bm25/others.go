@@ -25,7 +25,7 @@ func (o *otherTerms) weight() (most float32) {
 // otherForms returns the variants of a question's terms of which some passage has a form; nil with the analysis Lucene.
 // terms are the question's terms that passages have. It fails if the index is damaged.
 func (s *Searcher) otherForms(r *forms.Reading, terms []questionTerm) (out []otherTerms, err error) {
-	if !r.Analyser.Unicode {
+	if !r.Analyser.Forms {
 		return nil, nil
 	}
 	find := r.Variants

@@ -50,6 +50,9 @@ type ObservedSource struct {
 	// Random are the source's scores of random passages of the collection, for Signals;
 	// nil where Signals does not use them, or where the source was not asked.
 	Random []rank.Hit
+	// Foreign says that the source's scores are of another encoder than the base and its relatives, so that a gate counts
+	// them by how far they spread (Gate.Spread).
+	Foreign bool
 }
 
 // The features of a dense source, and those of the question as a whole. Their

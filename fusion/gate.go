@@ -106,6 +106,9 @@ type Gate struct {
 	Near float64 `yaml:"near,omitempty" json:"near,omitempty"`
 	// what BM25's weight is multiplied by where nearness counts in texts that are words; 0: 1
 	BesideNear float64 `yaml:"beside_near,omitempty" json:"beside_near,omitempty"`
+	// Spread is the standard deviation of the base's scores of random passages. The weight of a source of another encoder
+	// (ObservedSource.Foreign) is multiplied by Spread divided by its own; 0: it is not.
+	Spread float64 `yaml:"spread,omitempty" json:"spread,omitempty"`
 	// intercept of late interaction's logarithmic weight
 	Tokens float64 `yaml:"tokens,omitempty"  json:"tokens,omitempty"`
 	// by LateFeatureNames; none: late interaction does not count
@@ -125,7 +128,9 @@ func (g *Gate) Check() error {
 			"a gate's weight of phrases beside words is %v: it must be from 0 to %g", g.Phrases, float64(MaxWeight),
 		)
 	}
-	for name, x := range map[string]float64{"nearness": g.Near, "words beside nearness": g.BesideNear} {
+	for name, x := range map[string]float64{
+		"nearness": g.Near, "words beside nearness": g.BesideNear, "the base's random scores": g.Spread,
+	} {
 		if !(x >= 0 && x <= MaxWeight) {
 			return fmt.Errorf("a gate's weight of %s is %v: it must be from 0 to %g", name, x, float64(MaxWeight))
 		}
@@ -187,10 +192,18 @@ func (g *Gate) Weigh(into []Source, sources []ObservedSource, f Features) []Sour
 	}
 	for i, s := range sources {
 		if s.Kind.Dense() {
-			weights[i].Weight /= sum
+			weights[i].Weight *= g.scaleOf(&s) / sum
 		}
 	}
 	return weights
+}
+
+// scaleOf returns what a dense source's scores are multiplied by to spread like the base's.
+func (g *Gate) scaleOf(s *ObservedSource) float64 {
+	if !s.Foreign || g.Spread == 0 || len(s.Random) < LeastRandom {
+		return 1
+	}
+	return g.Spread / s.randomDeviation()
 }
 
 // nearness returns the weights of nearness and of BM25 beside it, where BM25's alone would be words. Where nearness

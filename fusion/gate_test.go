@@ -217,3 +217,34 @@ func near(t *testing.T, what string, got, want []float64) {
 		}
 	}
 }
+
+// TestScoresOfAnotherEncoder: the scores of an encoder that is no relative of the base count by how far they spread
+// over random passages: with a spread of a fifth of the base's five times as much. Fewer random passages than
+// LeastRandom change nothing, and neither does a gate that does not know the base's spread.
+func TestScoresOfAnotherEncoder(t *testing.T) {
+	g := &Gate{Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures), Spread: .1}
+	var random []rank.Hit
+	for i := range LeastRandom {
+		random = append(random, rank.Hit{Ordinal: rank.Ordinal(i), Score: .8 + .02*float32(i%2*2-1)})
+	}
+	source := ObservedSource{Kind: Generalist, Foreign: true, Random: random}
+	weight := func(g *Gate, s ObservedSource) float64 {
+		return g.Weigh(nil, []ObservedSource{s}, Features{Dense: [][]float64{make([]float64, denseFeatures)}})[0].Weight
+	}
+	few, own := source, source
+	unknown := *g
+	few.Random = random[:LeastRandom-1]
+	own.Foreign = false
+	unknown.Spread = 0
+	if got := weight(g, source); math.Abs(got-5) > 1e-4 {
+		t.Errorf("weight %v, want 5", got)
+	}
+	for name, got := range map[string]float64{
+		"few random passages": weight(g, few), "an expert of the base": weight(g, own),
+		"no spread": weight(&unknown, source),
+	} {
+		if got != 1 {
+			t.Errorf("%s: weight %v, want 1", name, got)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"example.org/conclave/internal/rank"
 )
 
@@ -191,4 +193,13 @@ func (s *ObservedSource) beyondRandom(score float64, passage rank.Ordinal) (abov
 	mean := sum / n
 	above = score - mean
 	return above, above / math.Max(math.Sqrt(math.Max(squares/n-mean*mean, 0)), leastDeviation)
+}
+
+// randomDeviation returns the standard deviation of the source's scores of random passages, leastDeviation at least.
+func (s *ObservedSource) randomDeviation() float64 {
+	scores := make([]float64, len(s.Random))
+	for i, h := range s.Random {
+		scores[i] = float64(h.Score)
+	}
+	return math.Max(stat.PopStdDev(scores, nil), leastDeviation)
 }

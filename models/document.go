@@ -29,6 +29,7 @@ type document struct {
 	Template        string            `yaml:"template,omitempty"`
 	Prefix          Prefix            `yaml:"prefix,omitempty"`
 	Similarity      string            `yaml:"similarity,omitempty"`
+	Languages       []string          `yaml:"languages,omitempty"`
 	Precision       string            `yaml:"precision"`
 	Tokenizer       string            `yaml:"tokenizer,omitempty"`
 	Question        Graph             `yaml:"question,omitempty"`
@@ -68,6 +69,7 @@ func (m *Manifest) document() document {
 		d.Template = v.Template
 		d.Prefix = v.Prefix
 		d.Similarity = v.Similarity
+		d.Languages = v.Languages
 		d.Question = v.Question
 		d.Passage = v.Passage
 		d.Ensemble = v.Ensemble
@@ -107,7 +109,8 @@ func (d *document) manifest() Manifest {
 		m.Vectors = &Vectors{
 			Dimension: d.Dimension, Pooling: d.Pooling, Normalise: d.Normalise,
 			MaxTokens: MaxTokens{Question: d.MaxTokens.Question, Passage: d.MaxTokens.Passage},
-			Template:  d.Template, Prefix: d.Prefix, Similarity: d.Similarity, Question: d.Question, Passage: d.Passage,
+			Template:  d.Template, Prefix: d.Prefix, Similarity: d.Similarity, Languages: d.Languages,
+			Question: d.Question, Passage: d.Passage,
 			Ensemble: d.Ensemble, Representatives: d.Representatives, QuestionWeights: d.QuestionWeights,
 		}
 	case KindReader:

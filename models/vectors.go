@@ -1,6 +1,9 @@
 package models
 
-import "unicode/utf8"
+import (
+	"regexp"
+	"unicode/utf8"
+)
 
 // Vectors is the section of the kinds that make vectors of texts: dense, one a text, and late,
 // one a token.
@@ -16,6 +19,8 @@ type Vectors struct {
 	// Prefix is what comes before the texts, as in the model's training.
 	Prefix     Prefix
 	Similarity string
+	// Languages are those that the encoder reads, by ISO 639-1 code, or ManyLanguages alone; nil: that is not known.
+	Languages []string
 	// Question and Passage may name the same file.
 	Question, Passage Graph
 	// Ensemble is nil for an expert without one.
@@ -27,6 +32,12 @@ type Vectors struct {
 	// read by the graph.
 	QuestionWeights string
 }
+
+// ManyLanguages stands, in Vectors.Languages, for the hundred languages that multilingual encoders read.
+const ManyLanguages = "many"
+
+// languageCode matches a language of Vectors.Languages.
+var languageCode = regexp.MustCompile(`^(many|[a-z]{2,3})$`)
 
 // MaxTokens is the longest input of each side, in tokens.
 type MaxTokens struct{ Question, Passage int }
@@ -106,6 +117,11 @@ func (v *validation) vectors() {
 	v.between("max_tokens.passage", x.MaxTokens.Passage, 3, 1<<16)
 	v.oneOf("template", x.Template, TemplateText, TemplateTitleDotText, TemplatePair)
 	v.oneOf("similarity", x.Similarity, SimilarityInnerProduct)
+	for _, code := range x.Languages {
+		if !languageCode.MatchString(code) || code == ManyLanguages && len(x.Languages) > 1 {
+			v.fail("languages", "%.100q: codes of languages are needed, such as en and de, or many alone", code)
+		}
+	}
 	for key, text := range map[string]string{"prefix.question": x.Prefix.Question, "prefix.passage": x.Prefix.Passage} {
 		if len(text) > mostPrefix || !utf8.ValidString(text) {
 			v.fail(key, "%.100q is not a text of at most %d bytes of UTF-8", text, mostPrefix)

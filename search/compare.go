@@ -98,6 +98,7 @@ func joinInquiries(plans []*plan.Plan) sources.Inquiry {
 			p.Inquiry.Writes
 		all.WritingTime = max(all.WritingTime, p.Inquiry.WritingTime)
 		all.Reranks = all.Reranks || p.Inquiry.Reranks
+		all.AnyLanguage = all.AnyLanguage || p.Inquiry.AnyLanguage
 	}
 	slices.Sort(all.Wanted)
 	all.Wanted = slices.Compact(all.Wanted)

@@ -105,7 +105,7 @@ func (e *Engine) gather(
 // shortens the Hits in p to the plan's candidates.
 func (l *lineUp) collectEvidence(ctx context.Context, p *sources.Findings, by *plan.Plan, depth int) (Evidence, error) {
 	found := Evidence{Table: new(fusion.Candidates)}
-	found.Wording, _ = p.Panel.Wording(p.Inquiry.Question)
+	found.Wording, _ = p.Wording(p.Inquiry.Question)
 	for i := range p.All {
 		f := &p.All[i]
 		if f.Status != reply.StatusOK {

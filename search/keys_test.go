@@ -126,7 +126,8 @@ func TestExactWords(t *testing.T) {
 		texts = append(texts, "commonplacewordthatmanyhave")
 	}
 	w := newParted(false, texts...)
-	p := &sources.Findings{Panel: &sources.Panel{Generalist: &learned.Expert{Encoder: pieces{}}}}
+	panel := sources.NewPanel(sources.PanelOptions{Experts: []learned.Expert{{Name: "general", Encoder: pieces{}}}})
+	p := &sources.Findings{Panel: panel}
 	idf := func(df float64) float64 { return math.Log(1 + (23-df+.5)/(df+.5)) }
 	for question, want := range map[string]float64{
 		"sum": 0, "other": 0, "nowhere0123456789012345678901234567890": 0, "commonplacewordthatmanyhave": 0, hash: 1,

@@ -22,6 +22,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	var wrong fault.Problems
 	d, most := l.defaults, l.limits
 	p := &plan.Plan{Named: r.Experts != nil, Weights: r.Weights, Explain: r.Explain, Without: r.Without}
+	p.Inquiry.AnyLanguage = p.Named
 	if !p.Named {
 		p.Absent = l.absent
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -140,6 +141,9 @@ func Make(ctx context.Context, missing []WantedBundle, checkpoint string, progre
 	return group.Wait()
 }
 
+// English is the code of the language that the base and the experts made of it read.
+const English = "en"
+
 // wantedBase returns the bundles of the base encoder that setup makes: one in 8 bits, one in full precision.
 func wantedBase(cache provision.Cache) []WantedBundle {
 	var all []WantedBundle
@@ -161,6 +165,7 @@ func wantedBase(cache provision.Cache) []WantedBundle {
 					Pooling:   models.PoolingMean,
 					Normalise: &unitLength,
 					Template:  models.TemplateTitleDotText,
+					Languages: []string{English},
 				})
 				return err
 			},
@@ -178,7 +183,7 @@ func checkBase(b *models.Bundle, precision string) error {
 		return fmt.Errorf("%s is %s, and no encoder", b.Dir, m.KindInWords())
 	}
 	if m.Precision != precision || v.Pooling != models.PoolingMean || !v.Normalise ||
-		v.Template != models.TemplateTitleDotText ||
+		v.Template != models.TemplateTitleDotText || !slices.Equal(v.Languages, []string{English}) ||
 		m.Lineage.Producer != convert.Producer {
 		return fmt.Errorf(
 			"%s was made with other settings (%s, pooling %s, unit length %t, by %q)", b.Dir, m.Precision, v.Pooling,
@@ -205,4 +210,10 @@ func Missing(wanted []WantedBundle, out io.Writer) (missing []WantedBundle) {
 		missing = append(missing, w)
 	}
 	return missing
+}
+
+// IsOfBase reports whether an encoder is the base, or was fine-tuned from it, as the shipped experts are.
+func IsOfBase(m *models.Manifest) bool {
+	base := provision.BaseSHA256()
+	return m.Base != nil && m.Base.WeightsSHA256 == base || m.Lineage.SourceSHA256 == base
 }

@@ -64,6 +64,8 @@ func wantedMultilingual(cache provision.Cache, full bool) (all []WantedBundle) {
 				switch l := b.Manifest.Lineage; {
 				case l.Source != multilingualSource:
 					return fmt.Errorf("%s was made of %s", b.Dir, l.Source)
+				case b.Manifest.Vectors == nil || len(b.Manifest.Vectors.Languages) == 0:
+					return fmt.Errorf("%s does not say which languages it reads", b.Dir)
 				case l.Producer != convert.Producer:
 					return fmt.Errorf("%s was made with other settings (by %q)", b.Dir, l.Producer)
 				}
@@ -77,6 +79,7 @@ func wantedMultilingual(cache provision.Cache, full bool) (all []WantedBundle) {
 					QuestionPrefix: &question,
 					PassagePrefix:  &passage,
 					MaxTokens:      models.MaxTokens{Question: 128, Passage: 512},
+					Languages:      []string{models.ManyLanguages},
 					Licence:        "mit",
 				})
 				return err

@@ -21,7 +21,7 @@ func Analyse(text string) []string { return Lucene.Terms(text) }
 // Terms returns the terms of a text, in order and with repetitions (see Analyse); nil if there are none. It accepts
 // any bytes; one that is not UTF-8 separates words. The analysis Weighted gives what Lucene does.
 func (analysis Analysis) Terms(text string) []string {
-	a := Analyser{Unicode: analysis == Unicode}
+	a := NewAnalyser(analysis)
 	var terms []string
 	scanner := words.Of(a.Normalised(text))
 	for word := scanner.Next(); word != ""; word = scanner.Next() {
@@ -35,15 +35,24 @@ func (analysis Analysis) Terms(text string) []string {
 // Analyser turns words into terms, in memory that it keeps from word to word.
 // It is not safe for concurrent use.
 type Analyser struct {
-	Unicode bool // the analysis is Unicode
-	lower   []byte
-	letter  []rune
+	Forms    bool      // words are found in other forms (Analysis.HasForms)
+	language *language // nil: English
+	lower    []byte
+	letter   []rune
 }
+
+// NewAnalyser returns an analyser for an analysis.
+func NewAnalyser(analysis Analysis) Analyser {
+	return Analyser{Forms: analysis.HasForms(), language: analysis.rules()}
+}
+
+// IsEnglish reports whether the words are taken for English: whether the analysis is none of another language.
+func (a *Analyser) IsEnglish() bool { return a.language == nil }
 
 // Normalised returns the text in which words are to be looked for: with the analysis Unicode its normal form, else the
 // text itself.
 func (a *Analyser) Normalised(text string) string {
-	if a.Unicode {
+	if a.Forms {
 		return normalise.Words(text)
 	}
 	return text
@@ -51,8 +60,20 @@ func (a *Analyser) Normalised(text string) string {
 
 // Term returns the term of a word; nil for a stop word. The bytes are valid until the next call of a method.
 func (a *Analyser) Term(word string) []byte {
+	if a.language != nil {
+		if a.language.lower != nil {
+			word = a.language.lower.Replace(word)
+		}
+		a.lower = appendFolded(a.lower[:0], word)
+		term := a.language.termOf(string(a.lower))
+		if term == "" {
+			return nil
+		}
+		a.lower = append(a.lower[:0], term...)
+		return a.lower
+	}
 	word = withoutPossessive(word)
-	if a.Unicode {
+	if a.Forms {
 		a.lower = appendFolded(a.lower[:0], word)
 	} else {
 		a.lower = appendLower(a.lower[:0], word)
@@ -62,6 +83,15 @@ func (a *Analyser) Term(word string) []byte {
 	}
 	a.stem()
 	return a.lower
+}
+
+// withoutClitic returns a word without what is written with it and is no part of it: in English a possessive 's, in
+// other languages an elided article before it.
+func (a *Analyser) withoutClitic(word string) string {
+	if a.language != nil {
+		return a.language.withoutElided(word)
+	}
+	return withoutPossessive(word)
 }
 
 // withoutPossessive returns a word without a final 's, with any of three apostrophes, as Lucene's

@@ -2,7 +2,10 @@
 // passages' words, such as those without accents or joined into one word, and the variants of a question's terms.
 package forms
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // An Analysis is a way of turning texts into terms. A question has to be analysed as the
 // passages were.
@@ -22,8 +25,15 @@ const (
 	Weighted
 )
 
-// Analyses are the names of all analyses, in their order.
-var Analyses = [...]string{Lucene: "lucene", Unicode: "unicode", Weighted: "weighted"}
+// Analyses are the names of all analyses, in their order. Those of other languages than English are named after
+// Unicode and the language, such as unicode-de.
+var Analyses = func() []string {
+	names := []string{Lucene: "lucene", Unicode: "unicode", Weighted: "weighted"}
+	for i := range languageRules {
+		names = append(names, languageMark+languageRules[i].code)
+	}
+	return names
+}()
 
 // String returns the analysis's name, such as unicode.
 func (analysis Analysis) String() string {
@@ -41,12 +51,21 @@ func ParseAnalysis(name string) (Analysis, error) {
 			return Analysis(a), nil
 		}
 	}
-	return 0, fmt.Errorf("there is no analysis of words %q: %q and %q are known", name, Unicode, Lucene)
+	return 0, fmt.Errorf(
+		"there is no analysis of words %q: %q (English), %q, and %s followed by the code of another language are known: %s",
+		name, Unicode, Lucene, languageMark, strings.Join(LanguageCodes(), ", "),
+	)
 }
 
 // AnalysisVersions are the numbers by which files name analyses. Raise one, to a number that no other has, with any
 // change of what terms come out of a text.
-var AnalysisVersions = [...]uint32{Lucene: 1, Unicode: 2, Weighted: 3}
+var AnalysisVersions = func() []uint32 {
+	versions := []uint32{Lucene: 1, Unicode: 2, Weighted: 3}
+	for i := range languageRules {
+		versions = append(versions, languageRules[i].version)
+	}
+	return versions
+}()
 
 // AnalysisOf returns the analysis that files name by this version; false if there is none.
 func AnalysisOf(version uint32) (Analysis, bool) {

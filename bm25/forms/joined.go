@@ -162,6 +162,9 @@ func isWordPart(text string) bool {
 
 // form removes the accents of a word and returns the term of the result; "" if that is empty or a stop word.
 func (a *Analyser) form(word string) string {
+	if a.language != nil {
+		return a.language.termOf(unaccented(string(appendFolded(nil, word))))
+	}
 	word = withoutPossessive(word)
 	a.lower = append(a.lower[:0], unaccented(string(appendFolded(nil, word)))...)
 	if len(a.lower) == 0 || isStopWord(a.lower) {
@@ -202,7 +205,7 @@ func (a *Analyser) PassageForms(word, term string) (plain string, all []string) 
 // joinedForm returns the term of a word without the marks inside it; "" if it has none, or is a number with a decimal
 // point.
 func (a *Analyser) joinedForm(word string) string {
-	word = withoutPossessive(word)
+	word = a.withoutClitic(word)
 	if pieces, _ := innerPieces(word); len(pieces) > 1 && !isDecimal(word) {
 		return a.form(strings.Join(pieces, ""))
 	}
@@ -212,7 +215,7 @@ func (a *Analyser) joinedForm(word string) string {
 // partForms returns the terms of the parts, of two characters at least, of a word with marks inside; nil if it has none
 // or they are apostrophes. An element is "" if the part is a stop word.
 func (a *Analyser) partForms(word string) (forms []string) {
-	word = withoutPossessive(word)
+	word = a.withoutClitic(word)
 	pieces, apostrophes := innerPieces(word)
 	if len(pieces) < 2 || apostrophes || !hasLetter(word) {
 		return nil
@@ -279,7 +282,7 @@ func (a *Analyser) join(words []string) string {
 	one := ""
 	for i, w := range words {
 		if i == len(words)-1 {
-			w = withoutPossessive(w)
+			w = a.withoutClitic(w)
 		}
 		pieces, _ := innerPieces(w)
 		one += strings.Join(pieces, "")

@@ -14,10 +14,10 @@ func (analysis Analysis) Words(title, text string) []string {
 // vocabulary, which begins with FormMark. A form that several words have is repeated. With the analysis Lucene it
 // returns nil.
 func (analysis Analysis) Forms(title, text string) (forms []string) {
-	if analysis != Unicode {
+	if !analysis.HasForms() {
 		return nil
 	}
-	a := Analyser{Unicode: true}
+	a := NewAnalyser(analysis)
 	for _, part := range []string{title, text} {
 		for t := WordsOf(a.Normalised(part)); ; {
 			word, signed, compound := t.Next()

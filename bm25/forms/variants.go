@@ -118,8 +118,8 @@ func (r *Reading) find(text string) (at int, found bool) {
 // CountTerms(true) before PhraseVariants. With the analysis Lucene it has no words or compounds, so that no variants
 // are found.
 func (analysis Analysis) ReadingOf(question string) *Reading {
-	r := &Reading{Analyser: Analyser{Unicode: analysis == Unicode}}
-	if !r.Analyser.Unicode {
+	r := &Reading{Analyser: NewAnalyser(analysis)}
+	if !r.Analyser.Forms {
 		r.terms = analysis.Terms(question)
 		return r
 	}
@@ -147,7 +147,7 @@ func (analysis Analysis) ReadingOf(question string) *Reading {
 
 // Variants returns the variants of a question's terms, in the order in which they come; nil with the analysis Lucene.
 func (analysis Analysis) Variants(question string) []Variant {
-	if analysis != Unicode {
+	if !analysis.HasForms() {
 		return nil
 	}
 	r := analysis.ReadingOf(question)
@@ -301,7 +301,7 @@ func (l *variantList) addEntry(at int, entry string) {
 // word has two parts at a mark, as wi-fi, or where letters and digits meet, as BC6613. It returns "" for other words,
 // for decimal numbers, and if a part is a stop word.
 func (a *Analyser) phraseForm(word string) string {
-	word = withoutPossessive(word)
+	word = a.withoutClitic(word)
 	pieces, apostrophes := innerPieces(word)
 	if apostrophes || isDecimal(word) {
 		return ""
@@ -356,7 +356,7 @@ func (r *Reading) mayBeOneWord(at int) bool {
 // the question or in passages. isForm reports whether a term is another form of passages' words; PhraseVariants
 // returns its error. It returns nil with the analysis Lucene. CountTerms(true) must have been called.
 func (r *Reading) PhraseVariants(isForm func(term string) (bool, error)) ([]Variant, error) {
-	if !r.Analyser.Unicode {
+	if !r.Analyser.Forms {
 		return nil, nil
 	}
 	list := variantList{reading: r}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
@@ -40,6 +41,7 @@ type indexCommand struct {
 	phrasesAsked             bool // by --phrases, not by its default
 	analysis                 string
 	analysisAsked            bool // by --analysis
+	language                 string
 	threads                  int
 	index                    store.Index
 	replace, skipBad, asJSON bool
@@ -143,8 +145,10 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	)
 	flags.StringVar(
 		&x.analysis, "analysis", "",
-		"how words are analysed: unicode (accents, ligatures, full width and compounds such as wi-fi meet in all their forms) or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words (default: index.analysis of the configuration)",
+		"how words are analysed: unicode (English; accents, ligatures, full width and compounds such as wi-fi meet in all their forms), unicode- and the code of another language, or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words (default: index.analysis of the configuration)",
 	)
+	flags.StringVar(&x.language, "language", indexing.LanguageAuto,
+		"`language` of the passages of a new collection, which chooses its experts and how words are analysed: auto (by the first passages), multi (several), or a code such as en, de or fr")
 	flags.BoolVar(
 		&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from its passages",
 	)
@@ -380,7 +384,8 @@ func (x *indexCommand) buildCollection(
 		return report, err
 	}
 	o := indexing.Options{Config: config, Log: cli.NewPlainLogger(term.Err, config.Log), Inputs: inputs,
-		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
+		Experts: x.experts, Language: x.language, Add: x.addExpert, Granularities: x.granularity,
+		Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace, o.Build.Share = x.threads, x.index, x.replace, x.part
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
 	o.Build.Words, err = x.wordConstants(ctx, config, has != nil)
@@ -406,6 +411,7 @@ func (x *indexCommand) buildCollection(
 		bar.Finish() // of the reading
 		x.printCosts(passages, choices, err, bar)
 	}
+	o.Chosen = func(choice indexing.LanguageChoice) { bar.Say("%s", chosenText(choice)) }
 	o.Foreign = func(codes, experts []string) { bar.Say("%s", foreignText(codes, experts)) }
 	o.Crowded = func(c indexing.Crowding) { bar.Say("conclave: warning: %s", crowdedText(c)) }
 	report, err = indexing.Index(ctx, o)
@@ -423,6 +429,32 @@ func (x *indexCommand) buildCollection(
 		return report, cli.Usagef("--%s: %w", refused.Of, err)
 	}
 	return report, err
+}
+
+// chosenText returns which experts and which analysis of words the passages' languages chose, and how to choose
+// others; if the expert that reads them is missing, the warning of foreignText, too.
+func chosenText(choice indexing.LanguageChoice) string {
+	of := "several languages"
+	if len(choice.Languages) > 0 {
+		names := make([]string, len(choice.Languages))
+		for i, code := range choice.Languages {
+			names[i] = languages.NameOf(code)
+		}
+		of = wording.List(names)
+	}
+	words := "words are analysed as English"
+	if choice.Analysis != forms.Unicode {
+		words = fmt.Sprintf("words are analysed by %s", choice.Analysis)
+	}
+	by := "no expert encodes them"
+	if len(choice.Experts) > 0 {
+		by = "they are encoded by " + wording.List(choice.Experts)
+	}
+	text := fmt.Sprintf("the passages are in %s: %s, and %s (--language en, another code or multi chooses otherwise)", of, by, words)
+	if choice.Missing && len(choice.Experts) > 0 {
+		text += "\n" + foreignText(choice.Languages, choice.Experts)
+	}
+	return text
 }
 
 // foreignText returns the warning that passages are in languages other than English, which these experts do not read,

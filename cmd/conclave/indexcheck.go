@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 
@@ -51,6 +52,9 @@ func (x *indexCommand) checkFlags(flags *pflag.FlagSet, defaults configs.Index) 
 	if len(x.fields) > 0 && x.share != "" {
 		return cli.Usagef("--fields cannot be used with --share: declare the types in the settings when all shares are indexed (PUT /v1/admin/settings)")
 	}
+	if err := indexing.CheckLanguage(x.language); err != nil {
+		return cli.Usagef("--language: %w", err)
+	}
 	x.phrasesAsked, x.analysisAsked = flags.Changed("phrases"), flags.Changed("analysis")
 	x.analysis = cmp.Or(x.analysis, defaults.Analysis)
 	if _, err := store.NewWords(x.phrases, x.analysis); err != nil {
@@ -92,7 +96,7 @@ func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 			return err
 		}
 	}
-	reading := []string{"format", "id-column", "text-column", "title-column", "experts", "replace", "skip-bad", "strict", "fields"}
+	reading := []string{"format", "id-column", "text-column", "title-column", "experts", "replace", "skip-bad", "strict", "fields", "language"}
 	if !x.follow && (x.deleteAll || x.movedFrom != "") {
 		return cli.Usagef("--delete-all and --moved-from are for --sync")
 	}

@@ -128,6 +128,8 @@ The same input gives the same bytes.`,
 		"",
 		"JSON `file` from word piece to weight: a sparse encoder's questions then take no run of the model",
 	)
+	flags.StringSliceVar(&o.Languages, "languages", nil,
+		"`CODE,...` of the languages that it reads, such as en,de, or many (default: not known; it is asked in any)")
 	flags.StringVar(&o.Output, "output", "", "`name` of the output that has the vectors, if an exported ONNX has several")
 	flags.StringVar(&o.Licence, "licence", "", "`licence` of the weights, for the card")
 	return command

@@ -55,8 +55,8 @@ var allowed = map[string][]string{
 		"internal/corpus", "internal/languages", "internal/rank", "search/internal/snapshot", "search/storage",
 	},
 	"search/internal/sources": {
-		"fusion", "internal/corpus", "internal/identity", "internal/rank", "internal/wording", "search/fault",
-		"search/internal/content", "search/internal/run", "search/internal/snapshot", "search/learned",
+		"fusion", "internal/corpus", "internal/identity", "internal/languages", "internal/rank", "internal/wording",
+		"search/fault", "search/internal/content", "search/internal/run", "search/internal/snapshot", "search/learned",
 		"search/reply", "search/storage",
 	},
 	"search/internal/question": {
@@ -88,7 +88,7 @@ var allowed = map[string][]string{
 		"search/fault", "search/internal/answering", "search/internal/presenting", "search/internal/run",
 		"search/internal/snapshot", "search/learned", "search/reply", "search/storage", "search/turn",
 	},
-	"bm25/forms":                {"bm25", "internal/normalise"},
+	"bm25/forms":                {"bm25", "internal/languages", "internal/normalise"},
 	"store/folder/internal/wal": {"internal/corpus", "internal/disk"},
 	"handlers/schema":           {"internal/conditions", "internal/plaintext", "internal/wording", "search"},
 	"handlers/front": {
@@ -213,7 +213,7 @@ var allowed = map[string][]string{
 		"search/turn", "shipped", "store",
 	},
 	"internal/indexing": {
-		"configs", "internal/collections", "internal/conditions", "internal/corpus", "internal/disk",
+		"bm25/forms", "configs", "internal/collections", "internal/conditions", "internal/corpus", "internal/disk",
 		"internal/experts", "internal/languages", "internal/questions", "internal/rank", "internal/stores",
 		"internal/wording", "search/reply", "shipped", "store", "store/folder",
 	},

@@ -29,6 +29,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	for _, e := range a.Experts.Searched {
 		x := e.SearchedAmong(a.Experts.Searched)
 		x.Passages = experts.InWindows(x.Passages)
+		x.Foreign = x.Head == nil && !shipped.IsOfBase(&e.Bundle.Manifest)
 		if e.Late() {
 			if made.Late != nil {
 				return made, &TwoLateError{made.Late.Name, x.Name}

@@ -114,10 +114,19 @@ func (r *reader) Read(ctx context.Context, question string, passages []corpus.Pa
 	return out, err
 }
 
+// languagesOfReader returns English for a reader that was fine-tuned from the shipped base; nil for another one, of
+// which it is not known.
+func languagesOfReader(m *models.Manifest) learned.Languages {
+	if shipped.IsOfBase(m) {
+		return learned.Languages{shipped.English}
+	}
+	return nil
+}
+
 // asLoadedReader returns the reader as the search engine lists it.
 func (r *reader) asLoadedReader() learned.LoadedReader {
 	m := &r.bundle.Manifest
-	return learned.LoadedReader{Reader: r, Name: r.name, Info: learned.ReaderInfo{
+	return learned.LoadedReader{Reader: r, Name: r.name, Languages: languagesOfReader(m), Info: learned.ReaderInfo{
 		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
 		LongestSpan: m.Reader.LongestSpan,
 		MaxTokens: map[string]int{

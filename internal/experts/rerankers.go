@@ -142,7 +142,7 @@ func (r *readerAsReranker) Close() error {
 func (r *readerAsReranker) asLoadedReranker() learned.LoadedReranker {
 	m := &r.bundle.Manifest
 	return learned.LoadedReranker{
-		Reranker: r, Name: r.name, Reads: true, Expect: r.Expect,
+		Reranker: r, Name: r.name, Languages: languagesOfReader(m), Reads: true, Expect: r.Expect,
 		Info: learned.RerankerInfo{
 			Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
 			MaxTokens: m.Reader.MaxTokens.Pair, Usual: r.usual,

@@ -141,3 +141,13 @@ func CheckStandIn(ort *encoder.Runtime, opening encoder.Opening, e *encoder.Enco
 	}
 	return err
 }
+
+// HasBundle reports whether the bundle with this name is among the configured ones or in the cache, and can be read.
+func HasBundle(config configs.Config, name string) bool {
+	cache, err := provision.CacheAt(config.Cache)
+	if err != nil {
+		return false
+	}
+	_, err = shipped.Load(config, cache, name)
+	return err == nil
+}

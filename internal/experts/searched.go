@@ -3,8 +3,10 @@ package experts
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/models"
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/reply"
 )
@@ -19,6 +21,7 @@ func (e *Expert) SearchedAmong(all []*Expert) learned.Expert {
 		Encoder:     e.Encoder,
 		Passages:    embedder{e},
 		Granularity: e.granularityIn(all),
+		Languages:   languagesOf(m),
 		Info: learned.ExpertInfo{
 			Dimension:    m.Dimension(),
 			Fingerprints: fingerprints,
@@ -53,6 +56,14 @@ func (e *Expert) SearchedAmong(all []*Expert) learned.Expert {
 		x.Ensemble = ensemble
 	}
 	return x
+}
+
+// languagesOf returns the codes of the languages that an encoder reads; nil: many, or that is not known.
+func languagesOf(m *models.Manifest) learned.Languages {
+	if slices.Equal(m.Vectors.Languages, []string{models.ManyLanguages}) {
+		return nil
+	}
+	return m.Vectors.Languages
 }
 
 // embedder is an expert whose EncodePassages returns vectors as the encoder makes them, not scaled as they are stored.

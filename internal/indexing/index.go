@@ -2,6 +2,7 @@
 package indexing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,12 @@ type Options struct {
 	Inputs []corpus.Input
 	// Experts are those of a new collection, as shipped.Chosen reads them.
 	Experts string
+	// Language is the language of the passages of a new collection: a code (ISO 639-1), LanguageAuto or "" for what the
+	// first passages are in, or LanguageMulti. It chooses experts, unless Experts does, and how words are analysed,
+	// unless Build.Words has another analysis than forms.Unicode.
+	Language string
+	// Chosen is called before anything is encoded with what the language chose, if it is not English alone. May be nil.
+	Chosen func(LanguageChoice)
 	// Add is an expert that the collection has no vectors of; "": none.
 	Add string
 	// Granularities are those of the first expert that finds passages: "1" for a vector
@@ -109,6 +116,34 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 			return indexThenTry(ctx, o)
 		}
 	}
+	var source corpus.Stream
+	if len(o.Inputs) > 0 {
+		source, err = corpus.OpenSeries(o.Inputs)
+		if err != nil {
+			return made, err
+		}
+		defer func() { err = errors.Join(err, source.Close()) }()
+	}
+	if stored == nil && source != nil {
+		peeked, first := peek(source, mostPeeked)
+		source = peeked
+		choice, chosen, err := o.chooseByLanguage(first)
+		if err != nil {
+			return made, err
+		}
+		if chosen {
+			o.Experts = cmp.Or(strings.Join(choice.Experts, ","), shipped.ChooseNone)
+			o.Build.Words.Analysis = choice.Analysis
+			names, err = o.expertNames(stored)
+			if err != nil {
+				return made, err
+			}
+			if o.Chosen != nil {
+				choice.Experts = names
+				o.Chosen(choice)
+			}
+		}
+	}
 	o.Config.Encoder.Threads = experts.ThreadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
 	loaded, err := experts.OpenFor(o.Config, o.Log, names, stored)
 	if err != nil {
@@ -156,7 +191,8 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 	// the bytes that are there already.
 	weigh := func(sample *Sample, exists int64) error {
 		codes := sample.languages()
-		if o.Foreign != nil && len(names) > 0 && slices.ContainsFunc(codes, isForeign) &&
+		told := stored == nil && o.Chosen != nil // by that
+		if o.Foreign != nil && !told && len(names) > 0 && slices.ContainsFunc(codes, isForeign) &&
 			!slices.ContainsFunc(loaded.Searched, readsMore) {
 			o.Foreign(codes, names)
 		}
@@ -196,11 +232,6 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 		}
 		return made, nil
 	}
-	source, err := corpus.OpenSeries(o.Inputs)
-	if err != nil {
-		return made, err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
 	stream, err := typedBy(ctx, at, source, o.Build)
 	if err != nil {
 		return made, err

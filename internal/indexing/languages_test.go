@@ -1,10 +1,20 @@
 package indexing
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"example.org/conclave/bm25/forms"
+	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/models/convert/tiny"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store"
 )
 
 // TestSampledLanguages: the languages of what was kept, the most frequent first.
@@ -24,5 +34,93 @@ func TestSampledLanguages(t *testing.T) {
 	}
 	if got := (&Sample{}).languages(); got != nil {
 		t.Errorf("nothing is in %q", got)
+	}
+}
+
+// TestChooseByLanguage: passages in one other language than English are for the expert that reads many, and their words
+// are analysed by that language; those in several are for the default experts, too. What somebody chose stays.
+func TestChooseByLanguage(t *testing.T) {
+	german := corpus.Passage{Text: "Die Bibliothek öffnet montags bis freitags um neun Uhr und schließt am Abend um achtzehn Uhr."}
+	english := corpus.Passage{Text: "The library opens at nine in the morning from Monday to Friday, and closes at six in the evening."}
+	chinese := corpus.Passage{Text: "图书馆周一至周五上午九点开门，晚上六点关门。"}
+	words := store.UnicodeWords()
+	lucene := words
+	lucene.Analysis = forms.Lucene
+	with := configs.Config{Bundles: t.TempDir()}
+	if _, err := tiny.Write(filepath.Join(with.Bundles, shipped.Multilingual), tiny.Expert{}); err != nil {
+		t.Fatal(err)
+	}
+	without := configs.Config{Bundles: t.TempDir(), Cache: t.TempDir()}
+	for name, c := range map[string]struct {
+		o        Options
+		first    []corpus.Passage
+		experts  []string
+		analysis string
+		missing  bool
+	}{
+		"English":         {Options{Config: with}, []corpus.Passage{english, english}, nil, "", false},
+		"nothing to read": {Options{Config: with}, nil, nil, "", false},
+		"German": {Options{Config: with}, []corpus.Passage{german, german}, []string{"multilingual"}, "unicode-de",
+			false},
+		"Chinese": {Options{Config: with}, []corpus.Passage{chinese}, []string{"multilingual"}, "unicode", false},
+		"both": {Options{Config: with}, []corpus.Passage{german, english}, []string{"base", "late", "multilingual"},
+			"unicode", false},
+		"German, without it": {Options{Config: without}, []corpus.Passage{german}, []string{"base", "late"}, "unicode-de",
+			true},
+		"asked for":         {Options{Config: with, Language: "fr"}, []corpus.Passage{english}, []string{"multilingual"}, "unicode-fr", false},
+		"asked for English": {Options{Config: with, Language: "en"}, []corpus.Passage{german}, nil, "", false},
+		"several":           {Options{Config: with, Language: LanguageMulti}, nil, []string{"base", "late", "multilingual"}, "unicode", false},
+		"with experts": {Options{Config: with, Experts: "base"}, []corpus.Passage{german}, []string{"base"}, "unicode-de",
+			false},
+		"with none": {Options{Config: with, Experts: "none"}, []corpus.Passage{german}, nil, "unicode-de", false},
+		"with Lucene's": {Options{Config: with, Build: store.BuildOptions{Words: lucene}}, []corpus.Passage{german},
+			[]string{"multilingual"}, "lucene", false},
+	} {
+		if c.o.Build.Words == (store.WordConstants{}) {
+			c.o.Build.Words = words
+		}
+		got, ok, err := c.o.chooseByLanguage(c.first)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if ok != (c.analysis != "") || ok && (!slices.Equal(got.Experts, c.experts) || got.Analysis.String() != c.analysis ||
+			got.Missing != c.missing) {
+			t.Errorf("%s: %t, %+v", name, ok, got)
+		}
+	}
+	for code, ok := range map[string]bool{"auto": true, "multi": true, "de": true, "zh": true, "": false, "german": false, "xx": false} {
+		if err := CheckLanguage(code); (err == nil) != ok {
+			t.Errorf("language %q: %v", code, err)
+		}
+	}
+}
+
+// TestPeek: a stream that was peeked into has the passages, the errors and the places that it had before.
+func TestPeek(t *testing.T) {
+	open := func() corpus.Stream {
+		source, err := corpus.OpenSeries([]corpus.Input{{Path: "-", Stdin: strings.NewReader(
+			`{"id":"a","text":"one"}` + "\n" + `{"id":"b"` + "\n" + `{"id":"c","text":"three"}` + "\n" + `{"id":"d","text":"four"}` + "\n"),
+			Format: corpus.Format("jsonl")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return source
+	}
+	read := func(s corpus.Stream) (out []string) {
+		for {
+			p, err := s.Next()
+			out = append(out, fmt.Sprint(p.ID, err, s.Place()))
+			if errors.Is(err, io.EOF) {
+				return out
+			}
+		}
+	}
+	want := read(open())
+	for n := range 6 {
+		s, first := peek(open(), n)
+		if got := read(s); !slices.Equal(got, want) || len(first) != min(n, 3) {
+			t.Errorf("after %d: %q and %q, want %q", n, first, got, want)
+		}
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/abadojack/whatlanggo"
 	"github.com/bbalet/stopwords"
@@ -43,15 +45,33 @@ import (
 // FunctionWords are the words of a language that carry no meaning of their own: who, does, the.
 type FunctionWords map[string]bool
 
-// FunctionWordsOf returns the function words of a language by its code (ISO 639), in lower case, from the lists of
-// Snowball and Lucene; nil for a language without a list.
-func FunctionWordsOf(code string) FunctionWords {
-	list, ok := lists[code]
-	if !ok {
-		return nil
+// FunctionWordsOf returns the function words of a language by its code (ISO 639), from the lists of Snowball and
+// Lucene, in lower case; nil for a language without a list. The caller must not change them.
+func FunctionWordsOf(code string) FunctionWords { return functionWords()[code] }
+
+// functionWords returns the function words of all languages that have a list, by code.
+var functionWords = sync.OnceValue(func() map[string]FunctionWords {
+	all := map[string]FunctionWords{}
+	for code, list := range lists {
+		all[code] = FunctionWords(list())
 	}
-	return FunctionWords(list())
-}
+	for _, word := range []string{"tällä", "tuota"} { // of which the library's list has misspellings
+		all["fi"][word] = true
+	}
+	return all
+})
+
+// languagesOf returns, for each function word, the codes of the languages that have it.
+var languagesOf = sync.OnceValue(func() map[string][]string {
+	of := map[string][]string{}
+	all := functionWords()
+	for _, code := range slices.Sorted(maps.Keys(all)) {
+		for word := range all[code] {
+			of[word] = append(of[word], code)
+		}
+	}
+	return of
+})
 
 // AllFunctionWords returns the function words of all languages that have a list.
 func AllFunctionWords() FunctionWords {
@@ -99,13 +119,92 @@ func Among(text string, codes []string) (code string) {
 	case 1:
 		return codes[0]
 	}
+	return codeOf(whatlanggo.DetectLangWithOptions(text, among(codes)))
+}
+
+// among returns options by which only the languages with these codes are detected.
+func among(codes []string) whatlanggo.Options {
 	allowed := map[whatlanggo.Lang]bool{}
 	for lang := range whatlanggo.Langs {
 		if slices.Contains(codes, codeOf(lang)) {
 			allowed[lang] = true
 		}
 	}
-	return codeOf(whatlanggo.DetectWithOptions(text, whatlanggo.Options{Whitelist: allowed}).Lang)
+	return whatlanggo.Options{Whitelist: allowed}
+}
+
+// leastTelling is how many words a question has at least, out of the function words of a language that no text of the
+// collection is in, to be in that language.
+const leastTelling = 2
+
+// OfQuestion returns the code of the language that a question is in, which may be short; "" if that is not known. codes
+// are those of the collection's languages. The question is in another one only if it has twice as many function words
+// of that as of any of these, and two at least, or if its script is none of theirs.
+func OfQuestion(question string, codes []string) (code string) {
+	having := map[string]int{} // by language, how many of its function words the question has
+	seen := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(question, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '’'
+	}) {
+		first, _ := utf8.DecodeRuneInString(word)
+		if len(seen) > 0 && unicode.IsUpper(first) && word != strings.ToUpper(word) {
+			continue // a part of a name, as in De La Soul
+		}
+		word = strings.ToLower(word)
+		if !seen[word] {
+			seen[word] = true
+			for _, of := range languagesOf()[word] {
+				having[of]++
+			}
+		}
+	}
+	most := 0
+	for _, own := range codes {
+		if having[own] > most {
+			code = own
+			most = having[own]
+		}
+	}
+	other, others := "", 0
+	for _, of := range slices.Sorted(maps.Keys(having)) {
+		if having[of] > others {
+			other = of
+			others = having[of]
+		}
+	}
+	if code := ofScript(question, codes); code != "" {
+		return code
+	}
+	switch {
+	case others >= leastTelling && others > 2*most:
+		return other
+	case most > 0:
+		return code
+	}
+	return Among(question, codes)
+}
+
+// The codes of languages whose texts share characters.
+const (
+	chinese  = "zh"
+	japanese = "ja"
+)
+
+// ofScript returns the code of the language of a text by its script, one of codes if one of these may be meant; "" for
+// the Latin script, or if there are no letters.
+func ofScript(text string, codes []string) string {
+	script := whatlanggo.DetectScript(text)
+	if script == nil || script == unicode.Latin {
+		return ""
+	}
+	kana := strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) })
+	if script == unicode.Han && (kana || slices.Contains(codes, japanese) && !slices.Contains(codes, chinese)) {
+		return japanese
+	}
+	if own := codeOf(whatlanggo.DetectLangWithOptions(text, among(codes))); slices.Contains(codes, own) {
+		return own
+	}
+	return codeOf(whatlanggo.DetectLang(text))
 }
 
 // codeOf returns the ISO 639-1 code of a language, or 639-3 if it has none.

@@ -34,3 +34,38 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+// TestOfQuestion: a question is in a language of the collection unless its words or its script clearly are of another
+// one. Function words inside names do not count.
+func TestOfQuestion(t *testing.T) {
+	for _, c := range []struct {
+		question string
+		codes    []string
+		want     string
+	}{
+		{"what is the fine", []string{"en"}, "en"},
+		{"what is the fine", []string{"de"}, "en"},
+		{"what is the fine", []string{"ja"}, "en"},
+		{"Wie bekomme ich mein Geld zurück?", []string{"en"}, "de"},
+		{"Wie bekomme ich mein Geld zurück?", []string{"fr", "de"}, "de"},
+		{"Pourquoi le ciel est-il bleu ?", []string{"en", "de"}, "fr"},
+		{"Öffnungszeiten Museum", []string{"de"}, "de"},
+		{"opening hours museum", []string{"en"}, "en"},
+		{"De La Soul", []string{"en"}, "en"},
+		{"la la land", []string{"en"}, "en"},
+		{"who is der Spiegel owned by", []string{"en"}, "en"},
+		{"E23", []string{"en"}, "en"},
+		{"天空为什么是蓝色的？", []string{"en"}, "zh"},
+		{"天空为什么是蓝色的？", []string{"en", "zh"}, "zh"},
+		{"東京駅", []string{"ja"}, "ja"},
+		{"なぜ空は青いのですか", []string{"zh"}, "ja"},
+		{"Почему небо голубое", []string{"ru"}, "ru"},
+		{"Γιατί ο ουρανός είναι μπλε;", []string{"en"}, "el"},
+		{"", []string{"en"}, "en"},
+		{"E23", nil, ""},
+	} {
+		if got := OfQuestion(c.question, c.codes); got != c.want {
+			t.Errorf("%q among %v: %q, want %q", c.question, c.codes, got, c.want)
+		}
+	}
+}

@@ -154,6 +154,7 @@ func newManifest(srcDir, outDir string, o Options, sides [2]importedSide, dpr bo
 		LowerCase: q.words.lowerCase, Precision: models.PrecisionFP32, Tokenizer: q.words.name,
 		Vectors: &models.Vectors{
 			Dimension: q.dimension, Template: cmp.Or(o.Template, template), Similarity: models.SimilarityInnerProduct,
+			Languages: o.Languages,
 		},
 		Lineage: models.Lineage{
 			Source:   cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),

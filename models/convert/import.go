@@ -34,6 +34,8 @@ type Options struct {
 	Normalise *bool
 	// QuestionPrefix and PassagePrefix override what comes before the texts.
 	QuestionPrefix, PassagePrefix *string
+	// Languages are those that a dense or sparse encoder reads (models.Vectors.Languages); nil: that is not known.
+	Languages []string
 	// Template overrides how a passage's title and text are joined: pair for
 	// DPR, title-dot-text for others.
 	Template string

@@ -27,6 +27,7 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o Options) (*models.Bu
 		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "",
 		"longest question and passage": o.MaxTokens != models.MaxTokens{}, "output": o.Output != "",
 		"prefix": o.QuestionPrefix != nil || o.PassagePrefix != nil, "source": o.Source != "", "licence": o.Licence != "",
+		"languages": o.Languages != nil,
 	} {
 		if given {
 			return nil, fmt.Errorf("the %s of a delta cannot be chosen: the manifest says it", option)

@@ -38,6 +38,9 @@ type Expert struct {
 	// Granularity is the size of the parts of passages that have a vector each, such as 3 sentences; "": the expert is
 	// not one of several granularities of an encoder.
 	Granularity string
+	Languages   Languages
+	// Foreign says that the encoder is neither the reference nor made of it, so that its scores are on another scale.
+	Foreign bool
 	// Info is what Engine.Expert returns, apart from Name and EnsembleMembers, and from what depends on the generation
 	// (storage.IndexInfo).
 	Info ExpertInfo

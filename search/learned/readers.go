@@ -42,6 +42,7 @@ type LoadedReader struct {
 	// say; 0: UsuallyFused and UsuallyGenerated.
 	Passages, Tokens int
 	Name             string // unique among readers
+	Languages        Languages
 	Info             ReaderInfo
 	// Chance computes the probability that a marked answer is right from extract.AnswerSignals; nil: not calibrated.
 	// Confidence computes the probability that the first passage answers from extract.ReadSignals, if the gate ranks;
@@ -87,8 +88,9 @@ type Relevance struct {
 // LoadedReranker is a reranker with its name and calibration.
 type LoadedReranker struct {
 	Reranker
-	Name string // unique among rerankers
-	Info RerankerInfo
+	Name      string // unique among rerankers
+	Languages Languages
+	Info      RerankerInfo
 	// Reads says that the reranker is the reader of the same name, which scores passages by ReadResult.Select. Its scores
 	// must not be added twice.
 	Reads bool

@@ -14,7 +14,8 @@ const (
 	StatusFailed     = "failed"
 	StatusDeadline   = "deadline"
 	StatusOverloaded = "overloaded"
-	// StatusSkipped: the expert was not asked, since others are more familiar with the question or no method uses it.
+	// StatusSkipped: the expert was not asked, since others are more familiar with the question, it does not read the
+	// language of the question or of the passages, or no method uses it.
 	StatusSkipped = "skipped"
 )
 

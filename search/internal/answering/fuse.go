@@ -25,7 +25,7 @@ func (r *Ranking) fuse(ctx context.Context) error {
 		if m.WeighsByQuestion() {
 			in.Sources = r.Observe(ctx)
 			if r.Rules.judgesAnswers() {
-				in.Wording, _ = r.Found.Panel.Wording(r.Found.Inquiry.Question)
+				in.Wording, _ = r.Found.Wording(r.Found.Inquiry.Question)
 				in.Wording.Keys = r.Keys(ctx)
 			}
 		} else {
@@ -145,6 +145,9 @@ func (c *Candidates) ObserveWith(ctx context.Context, q *sources.Familiarities, 
 // under Degraded says so.
 func (c *Candidates) EncodeReference(ctx context.Context) {
 	c.Known = c.Found.Encoded()
+	if c.Found.IsUnread(c.Found.Panel.Reference) {
+		return // what it says of the question is nothing
+	}
 	needed := c.Plan.WeighsByQuestion() || c.Plan.Weighting == fusion.ByFamiliarity
 	if c.Known != nil || c.Found.Panel.Reference == nil || !needed {
 		return

@@ -25,8 +25,12 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 	a.Extracts = []reply.Extract{}
 	reader := a.Plan.Reader
 	// Behind the messages before it, it would find the answer to these again.
-	if words, _, unknown := reader.KnownWords(a.Found.Inquiry.Question); words < 2 || 2*unknown > words ||
-		len(a.ToRead) == 0 {
+	words, _, unknown := reader.KnownWords(a.Found.Inquiry.Question)
+	if !a.Found.Reads(reader.Languages) {
+		a.Notes = append(a.Notes, reader.Name+" does not read the language of the question or of the passages: it marks no words")
+		return nil
+	}
+	if words < 2 || 2*unknown > words || len(a.ToRead) == 0 {
 		return nil // one word asks nothing; or the reader was not trained on the question's script
 	}
 	first := min(a.Plan.Marked, len(a.ToRead))

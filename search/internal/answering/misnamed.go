@@ -54,7 +54,7 @@ func (a *Answer) namesIn(ctx context.Context) naming.Language {
 //  1. a number or a date, if the text has a rival;
 //  2. a code that is rare in the collection, if some passage has it, it identifies one thing, or the text has a rival;
 //  3. another name that is rare, if its rival stands beside a word that both share, if there is a rival and a missing
-//     word is unusual (Panel.IsUnusual), or if later passages are about it (namesAnother).
+//     word is unusual (sources.Findings.IsUnusual), or if later passages are about it (namesAnother).
 //
 // first is the ranking. It returns nil if there is no such name, the ranking is empty, or BM25 over words did not
 // answer. It fails if passages cannot be read.
@@ -84,7 +84,7 @@ func (a *Answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misna
 		case naming.Code: // it may be an everyday word for what the passage says in others, as CO2
 			wrong = rare && (!nowhere || m.Identifies() || found.Rival != "")
 		case naming.Name:
-			ownName := found.Rival != "" && a.Found.Panel.IsUnusual(found.Missing)
+			ownName := found.Rival != "" && a.Found.IsUnusual(found.Missing)
 			wrong = rare && (found.Beside || ownName || namesAnother(passages, m))
 		}
 		if wrong {

@@ -131,11 +131,12 @@ func (a *Answer) Head(ranking int) []fusion.Item {
 	return a.heads[ranking]
 }
 
-// LowerVerdict lowers r's chance that the collection answers, and with it the verdict, in three cases. It returns a
+// LowerVerdict lowers r's chance that the collection answers, and with it the verdict, in four cases. It returns a
 // note for users on why, if the verdict is not VerdictFound in the end; otherwise "". The verdict falls to doubtful at
 // most. It does nothing if r has no thresholds or no chance, or if the passages cannot be read. first is the
 // ranking's Head.
 //
+//  0. No expert reads the question (Findings.UnreadNote, which is a note of its own): the verdict is doubtful at most.
 //  1. The question asks nothing (asksNothing). r's confidences are then at most the chance.
 //  2. The passages behind the answer lack a name of the question (findMisnaming): the verdict is doubtful at most, and
 //     a.Misnamed is set.
@@ -143,6 +144,10 @@ func (a *Answer) Head(ranking int) []fusion.Item {
 func (a *Answer) LowerVerdict(ctx context.Context, r *Estimates, first []fusion.Item) (note string) {
 	j := &r.Judged
 	if j.Thresholds == nil || j.Answerable == nil {
+		return ""
+	}
+	if a.Found.UnreadNote() != "" {
+		r.capAtDoubtful()
 		return ""
 	}
 	note = a.asksNothing(ctx, first)

@@ -35,9 +35,9 @@ func (a *Answer) Rerank(ctx context.Context) error {
 			within = 0
 		}
 	}
-	if words, _, unknown := x.KnownWords(a.Asked); within > 0 && 2*unknown > words {
+	if words, _, unknown := x.KnownWords(a.Asked); within > 0 && (2*unknown > words || !a.Found.Reads(x.Languages)) {
 		if !a.Plan.RerankAuto {
-			a.Notes = append(a.Notes, x.Name+" was not trained on the script of the question: it has no part in the ranking")
+			a.Notes = append(a.Notes, x.Name+" was not trained on the language of the question: it has no part in the ranking")
 		}
 		within = 0
 	}

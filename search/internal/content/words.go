@@ -113,6 +113,11 @@ func (t *Words) LanguageOf(
 	return t.countWords(ctx, view).functionWords(question)
 }
 
+// Languages returns the codes of the collection's languages, the most frequent first; nil: they are not known.
+func (t *Words) Languages(ctx context.Context, view *snapshot.PinnedView) []string {
+	return t.countWords(ctx, view).languages
+}
+
 // MayCarryNothing reports whether all words of a question after the first are function words of some language. It is
 // false for a question of one word. It reads no passages.
 func (t *Words) MayCarryNothing(question string) bool {

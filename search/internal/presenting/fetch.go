@@ -66,7 +66,9 @@ func (a *Page) Fetch(ctx context.Context) error {
 		a.Response.Degraded = append(a.Response.Degraded, *p.Unwritten)
 	}
 	a.Response.Degraded = append(a.Response.Degraded, p.Absent...)
-	if _, note := a.answer.Found.Panel.Wording(a.answer.Found.Inquiry.Question); note != "" && len(p.Experts) > 0 {
+	_, note := a.answer.Found.Wording(a.answer.Found.Inquiry.Question)
+	note = cmp.Or(note, a.answer.Found.UnreadNote())
+	if note != "" && len(p.Experts) > 0 {
 		a.Response.Notes = append(a.Response.Notes, note)
 	}
 	if note := cmp.Or(a.missingConfidenceNote(ctx), a.answer.MissingVerdictNote()); note != "" {
@@ -197,6 +199,9 @@ func (a *Page) describeSources(ctx context.Context) []reply.Source {
 			if reason := a.answer.Found.Panel.ExclusionReason(a.answer.Plan.Offer, m.Method, f.At); reason != "" {
 				s.Reason = reason
 			}
+		}
+		if s.Reason == "" && f.Status == reply.StatusSkipped {
+			s.Reason = a.answer.Found.UnreadReason(f.At)
 		}
 		s.Domains = f.Domains()
 		if f.Sure != nil {

@@ -32,6 +32,7 @@ type Inquiry struct {
 	Timeout         time.Duration  // the time of the request, as messages name it
 	Wanted          []int          // the sources to ask: indexes of Panel.Sources, ascending
 	Unused          map[int]string // the experts of Wanted that no method uses, and the reason, for users
+	AnyLanguage     bool           // experts are asked in languages that they do not read, too: the request names them
 	Confidence      bool           // a method needs the experts' confidences
 	MostSpecialists int            // the number of specialists that a gate weighs and, if ChosenOnly, are asked; 0: all
 	ChosenOnly      bool           // no method needs more specialists than the MostSpecialists most familiar ones
@@ -48,13 +49,16 @@ type Findings struct {
 	Inquiry Inquiry
 	// the snapshot that all sources search
 	View        *snapshot.PinnedView
-	duplicates  *duplicates  // the copies among the hits; nil: copies are not looked for
-	asked       []int        // the sources of Wanted that the collection has: indexes of Panel.Sources
-	encodings   []encoding   // by Dense.encoder
-	answers     chan Finding // has room for all, so that a send never blocks
-	All         []Finding    // one for each of asked, in its order
-	Refused     *fault.Error // the filter does not fit the collection's fields, so no source was asked; nil: it fits
-	sourceEnded func()       // tells a storage.SearchBatcher that a source has ended
+	duplicates  *duplicates    // the copies among the hits; nil: copies are not looked for
+	asked       []int          // the sources of Wanted that the collection has: indexes of Panel.Sources
+	encodings   []encoding     // by Dense.encoder
+	answers     chan Finding   // has room for all, so that a send never blocks
+	All         []Finding      // one for each of asked, in its order
+	Refused     *fault.Error   // the filter does not fit the collection's fields, so no source was asked; nil: it fits
+	language    string         // the code of the question's language; "": not known
+	languages   []string       // those of the collection, the most frequent first; nil: not known
+	unread      map[int]string // sources that do not read the question or the passages, and the reason, for users
+	sourceEnded func()         // tells a storage.SearchBatcher that a source has ended
 }
 
 // Ask puts an inquiry to all its sources in parallel and returns one finding for each, when all have answered or ctx is
@@ -64,6 +68,11 @@ type Findings struct {
 func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.PinnedView) *Findings {
 	found := &Findings{Panel: p, Inquiry: q, View: view, encodings: make([]encoding, len(p.Experts)),
 		asked: make([]int, 0, len(q.Wanted)), All: make([]Finding, 0, len(q.Wanted))}
+	found.tellLanguages(ctx, view)
+	found.Inquiry.Words = withoutFunctionWords(q.Words, found.language)
+	if !q.AnyLanguage {
+		found.Inquiry.Unused = withReasons(q.Unused, found.unread)
+	}
 	err := Narrow(ctx, p.Run, view, q.Filter)
 	for _, at := range q.Wanted {
 		if source := p.Sources[at]; source.isAvailable(view.Narrowed) {
@@ -80,7 +89,7 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.PinnedView) *
 	}
 	found.duplicates = duplicatesIn(view, q)
 	found.answers = make(chan Finding, len(found.asked))
-	specialists := p.Specialists(&q)
+	specialists := p.Specialists(&found.Inquiry)
 	found.announceSearches(specialists)
 	waiting := 0
 	for i, at := range found.asked {
@@ -251,7 +260,11 @@ func (p *Findings) FindingsOf(by *Inquiry) []Finding {
 		if !slices.Contains(by.Wanted, f.At) {
 			continue
 		}
-		if reason := by.Unused[f.At]; reason != "" {
+		reason := by.Unused[f.At]
+		if reason == "" && !by.AnyLanguage {
+			reason = p.unread[f.At]
+		}
+		if reason != "" {
 			f = Finding{Source: f.Source, At: f.At, Status: reply.StatusSkipped, Reason: reason}
 		}
 		own = append(own, f)

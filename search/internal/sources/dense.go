@@ -115,7 +115,9 @@ func scoreZero(_ context.Context, _ []rank.Ordinal, out []float32) error {
 // the question, and the highest one of the other experts. It also sets f.Familiarity of a specialist, if familiarities
 // are known.
 func (x *Dense) Observe(f *Finding, q *Familiarities) fusion.ObservedSource {
-	o := fusion.ObservedSource{Kind: fusion.Generalist, Rival: q.highestRival(x.number), Granular: x.Granular}
+	o := fusion.ObservedSource{
+		Kind: fusion.Generalist, Rival: q.highestRival(x.number), Granular: x.Granular, Foreign: x.Model.Foreign,
+	}
 	if x.Base {
 		o.Kind = fusion.Base
 	}

@@ -196,11 +196,12 @@ func rarityWeight(passages int) float64 {
 // twelve without, since a word such as the name of a disease may be long and yet be read. It returns 0 if there is no
 // general encoder.
 func (p *Findings) pieceShare(word string) float64 {
-	if p.Panel.Generalist == nil {
+	x := p.Generalist()
+	if x == nil {
 		return 0
 	}
 	word = strings.TrimFunc(word, unicode.IsPunct)
-	if _, _, unknown := p.Panel.Generalist.Encoder.KnownWords(word); unknown > 0 {
+	if _, _, unknown := x.Encoder.KnownWords(word); unknown > 0 {
 		return 1
 	}
 	const special = 2 // tokens that begin and end a text
@@ -208,7 +209,7 @@ func (p *Findings) pieceShare(word string) float64 {
 	if content.HasDigit(word) {
 		few = 4
 	}
-	tokens, _ := p.Panel.Generalist.Encoder.QuestionTokens(word)
+	tokens, _ := x.Encoder.QuestionTokens(word)
 	return min(1, max(0, float64(tokens-special-few)/6))
 }
 

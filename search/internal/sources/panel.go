@@ -22,6 +22,7 @@ type Panel struct {
 	// Generalist is the first expert without a domain, whose vocabulary tells how much of a question can be read; nil:
 	// there is none.
 	Generalist *learned.Expert
+	words      *content.Words
 	symbols    bool // the word source also reads the passages' share of symbols (SymbolShare)
 	Users      *usage
 }
@@ -41,7 +42,8 @@ type PanelOptions struct {
 // NewPanel returns a panel with a source for each expert, for words, for phrases, for nearness, and for late
 // interaction if there is an expert for it. It keeps pointers to the experts. The panel has one user: the line-up.
 func NewPanel(o PanelOptions) *Panel {
-	p := &Panel{Run: o.Run, Generalist: firstGeneralist(o.Experts), Users: newUsage(), symbols: o.Symbols}
+	p := &Panel{Run: o.Run, Generalist: firstGeneralist(o.Experts), Users: newUsage(), symbols: o.Symbols,
+		words: o.Words}
 	for i := range o.Experts {
 		p.addExpert(&o.Experts[i], o.Reference)
 	}
@@ -146,12 +148,13 @@ func (x *Dense) Ability() fusion.Ability {
 // IsUnusual reports whether one of the words is not a whole word of the general encoder's vocabulary. That lacks most
 // names of companies, products and people, and has those of countries, peoples and months. It returns false if there is
 // no general encoder.
-func (p *Panel) IsUnusual(words []string) bool {
-	if p.Generalist == nil {
+func (p *Findings) IsUnusual(words []string) bool {
+	x := p.Generalist()
+	if x == nil {
 		return false
 	}
 	return slices.ContainsFunc(words, func(word string) bool {
-		all, whole, _ := p.Generalist.Encoder.KnownWords(word)
+		all, whole, _ := x.Encoder.KnownWords(word)
 		return whole < all
 	})
 }

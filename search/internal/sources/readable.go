@@ -19,11 +19,12 @@ func firstGeneralist(experts []learned.Expert) *learned.Expert {
 
 // Wording returns how many words a question has, which share of them the general encoder knows, and a note for users if
 // it cannot read all of the question; "" if it can. Without a general encoder both are zero.
-func (p *Panel) Wording(question string) (w fusion.Wording, note string) {
-	if p.Generalist == nil {
+func (p *Findings) Wording(question string) (w fusion.Wording, note string) {
+	by := p.Generalist()
+	if by == nil {
 		return w, ""
 	}
-	x := p.Generalist.Encoder
+	x := by.Encoder
 	words, whole, unknown := x.KnownWords(question)
 	if words > 0 {
 		w = fusion.Wording{Words: words, Known: float64(whole) / float64(words)}
@@ -34,12 +35,12 @@ func (p *Panel) Wording(question string) (w fusion.Wording, note string) {
 	case read == 0:
 		note = fmt.Sprintf(
 			"%s can read none of the question's %d words: they are %s, so that passages were found by equal words alone",
-			p.Generalist.Name, words, why,
+			by.Name, words, why,
 		)
 	default:
 		note = fmt.Sprintf(
 			"%s cannot read %d of the question's %d words: they are %s, so that passages were found by equal words more than by meaning",
-			p.Generalist.Name, unknown, words, why,
+			by.Name, unknown, words, why,
 		)
 	}
 	return w, note

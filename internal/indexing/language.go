@@ -1,0 +1,133 @@
+package indexing
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"example.org/conclave/bm25/forms"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/experts"
+	"example.org/conclave/internal/languages"
+	"example.org/conclave/shipped"
+)
+
+// The values of Options.Language beside codes of languages (ISO 639-1).
+const (
+	LanguageAuto  = "auto"  // those of the first passages
+	LanguageMulti = "multi" // several
+)
+
+// english is the code of the language that the default experts read.
+const english = "en"
+
+// LanguageChoice is what the languages of a new collection's passages chose.
+type LanguageChoice struct {
+	Languages []string       // their codes, the most frequent first
+	Experts   []string       // that encode the passages
+	Analysis  forms.Analysis // of their words
+	// Missing says that the expert for other languages than English is not there, and that default ones were chosen.
+	Missing bool
+}
+
+// mostPeeked is how many passages are read ahead to tell the languages of a new collection.
+const mostPeeked = 64
+
+// peekedStream is a stream whose first passages were read before.
+type peekedStream struct {
+	corpus.Stream
+	ahead []peekedPassage
+	place corpus.Place
+}
+
+// peekedPassage is what Next returned, and its place.
+type peekedPassage struct {
+	passage corpus.Passage
+	err     error
+	place   corpus.Place
+}
+
+// peek returns a stream of the same passages as source, and the first ones of them: n at most. It reads these now.
+func peek(source corpus.Stream, n int) (s *peekedStream, first []corpus.Passage) {
+	s = &peekedStream{Stream: source}
+	for len(first) < n {
+		p, err := source.Next()
+		s.ahead = append(s.ahead, peekedPassage{p, err, source.Place()})
+		var bad *corpus.ReadError
+		switch {
+		case err == nil:
+			first = append(first, p)
+		case errors.Is(err, io.EOF), !errors.As(err, &bad) || !bad.Recoverable:
+			return s, first
+		}
+	}
+	return s, first
+}
+
+// Next returns the next passage, as the stream that was peeked into does.
+func (s *peekedStream) Next() (corpus.Passage, error) {
+	if len(s.ahead) == 0 {
+		p, err := s.Stream.Next()
+		s.place = s.Stream.Place()
+		return p, err
+	}
+	next := s.ahead[0]
+	s.ahead = s.ahead[1:]
+	s.place = next.place
+	return next.passage, next.err
+}
+
+// Place returns where the passage that Next returned last comes from.
+func (s *peekedStream) Place() corpus.Place { return s.place }
+
+// chooseByLanguage returns the experts and the analysis of words for passages in o.Language, or in the languages of
+// the first passages. It keeps o.Experts and an analysis that somebody chose. ok is false if nothing is to be chosen:
+// the language is English or not clear.
+//
+// Passages in one other language are encoded by the expert that reads many, and those in several languages, of which
+// one is English, by the default experts, too.
+func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoice, ok bool, err error) {
+	switch o.Language {
+	case "", LanguageAuto:
+		s := &Sample{kept: first}
+		choice.Languages = s.languages()
+	case LanguageMulti:
+	default:
+		choice.Languages = []string{o.Language}
+	}
+	if o.Language != LanguageMulti && !slices.ContainsFunc(choice.Languages, isForeign) {
+		return choice, false, nil
+	}
+	choice.Analysis = o.Build.Words.Analysis
+	if len(choice.Languages) == 1 && choice.Analysis == forms.Unicode {
+		choice.Analysis = forms.OfLanguage(choice.Languages[0])
+	}
+	asked := o.Experts
+	if asked == "" {
+		asked = shipped.ChooseDefault
+		switch {
+		case !experts.HasBundle(o.Config, shipped.Multilingual):
+			choice.Missing = true
+		case len(choice.Languages) > 0 && !slices.Contains(choice.Languages, english):
+			asked = shipped.Multilingual
+		default:
+			asked += "," + shipped.Multilingual
+		}
+	}
+	choice.Experts, err = shipped.Chosen(asked)
+	if err != nil {
+		return choice, false, &ExpertChoiceError{ChoiceOfExperts, err}
+	}
+	return choice, true, nil
+}
+
+// CheckLanguage returns an error unless a value of Options.Language is LanguageAuto, LanguageMulti or the code of a
+// language.
+func CheckLanguage(code string) error {
+	if code == LanguageAuto || code == LanguageMulti || languages.NameOf(code) != code {
+		return nil
+	}
+	return errors.New("the language " + strings.ToValidUTF8(code, "?") +
+		" is not known: auto, multi, or a code such as en, de, fr or zh (ISO 639-1) is possible")
+}

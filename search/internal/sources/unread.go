@@ -1,0 +1,154 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"example.org/conclave/internal/languages"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/learned"
+)
+
+// tellLanguages sets the languages of the question and of the collection, and p.unread: the sources that do not read
+// these (Findings.Reads), and the reason for users. That is nil if no expert is asked that reads both.
+func (p *Findings) tellLanguages(ctx context.Context, view *snapshot.PinnedView) {
+	restricted, differ := p.Panel.languagesOf(p.Inquiry.Wanted)
+	switch {
+	case differ && p.Panel.words != nil:
+		p.languages = p.Panel.words.Languages(ctx, view)
+		p.language = languages.OfQuestion(p.Inquiry.Question, p.languages)
+	case restricted != nil: // the passages are in these, or nothing would read them
+		p.language = languages.OfQuestion(p.Inquiry.Question, restricted)
+	default:
+		return
+	}
+	unread := map[int]string{}
+	others := false
+	for _, at := range p.Inquiry.Wanted {
+		x := p.Panel.ExpertOf(at)
+		switch {
+		case x == nil: // it counts words
+		case !p.Reads(x.Languages):
+			unread[at] = "it does not read " + p.unreadBy(x.Languages)
+		case at < len(p.Panel.Experts):
+			others = true
+		}
+	}
+	if others {
+		p.unread = unread
+	}
+}
+
+// languagesOf returns the languages of the sources at these indexes; nil if none is restricted to some. differ says
+// that some of them read other languages than the shipped experts, so that it matters which ones passages are in.
+func (p *Panel) languagesOf(wanted []int) (restricted learned.Languages, differ bool) {
+	for _, at := range wanted {
+		x := p.ExpertOf(at)
+		switch {
+		case x == nil:
+			continue
+		case x.Foreign:
+			differ = true
+		case restricted != nil && !slices.Equal(x.Languages, restricted):
+			differ = true
+		}
+		if restricted == nil {
+			restricted = x.Languages
+		}
+	}
+	return restricted, differ
+}
+
+// Reads reports whether a model of these languages reads the question's language and one of the collection's; true if
+// they are not known.
+func (p *Findings) Reads(by learned.Languages) bool {
+	return by.Reads(p.language) && by.ReadsAny(p.languages)
+}
+
+// unreadBy returns the English name of the language that a model of these languages does not read, of the question or
+// of the collection.
+func (p *Findings) unreadBy(by learned.Languages) string {
+	if by.Reads(p.language) && len(p.languages) > 0 {
+		return languages.NameOf(p.languages[0])
+	}
+	return languages.NameOf(p.language)
+}
+
+// UnreadNote returns a note for users if none of the experts that were asked reads the question and the passages, such
+// as German ones by the experts for English; "" if one does, or none was asked.
+func (p *Findings) UnreadNote() string {
+	var by *learned.Expert
+	for _, at := range p.Inquiry.Wanted {
+		if at >= len(p.Panel.Experts) || p.Inquiry.Unused[at] != "" {
+			continue
+		}
+		by = p.Panel.Experts[at].Model
+		if p.Reads(by.Languages) {
+			return ""
+		}
+	}
+	if by == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s does not read %s, so that passages were found by equal words more than by meaning; "+
+		"an expert for many languages can be added", by.Name, p.unreadBy(by.Languages))
+}
+
+// withReasons returns reasons with those of more added; reasons itself if more is empty. It changes neither.
+func withReasons(reasons, more map[int]string) map[int]string {
+	if len(more) == 0 {
+		return reasons
+	}
+	all := maps.Clone(more)
+	for at, reason := range reasons {
+		if reason != "" {
+			all[at] = reason
+		}
+	}
+	return all
+}
+
+// UnreadReason returns, for users, why the source at an index of Panel.Sources was left out if it does not read the
+// question or the passages; "" for another one.
+func (p *Findings) UnreadReason(at int) string { return p.unread[at] }
+
+// IsUnread reports whether an expert was left out since it does not read the question or the passages; false for nil.
+func (p *Findings) IsUnread(x *Dense) bool {
+	return x != nil && !p.Inquiry.AnyLanguage && p.unread[x.number] != ""
+}
+
+// Generalist returns the first expert without a domain that reads the question (Inquiry.AnyLanguage), whose vocabulary
+// tells how much of it can be read; nil if there is none.
+func (p *Findings) Generalist() *learned.Expert {
+	for at, x := range p.Panel.Experts {
+		if len(x.Model.Representatives) == 0 && (p.Inquiry.AnyLanguage || p.unread[at] == "") {
+			return x.Model
+		}
+	}
+	return nil
+}
+
+// withoutFunctionWords returns a text without the function words of a language, whose weight in an index of another
+// language's words would be that of rare words; the text itself if it has no others, or for English and a language that
+// is not known.
+func withoutFunctionWords(text, code string) string {
+	function := languages.FunctionWordsOf(code)
+	if function == nil || code == shippedLanguage {
+		return text
+	}
+	words := slices.DeleteFunc(strings.Fields(text), func(word string) bool {
+		bare := strings.TrimFunc(word, unicode.IsPunct)
+		return function.Has(bare) || languages.Opens(code, bare)
+	})
+	if len(words) == 0 {
+		return text
+	}
+	return strings.Join(words, " ")
+}
+
+// shippedLanguage is the code of the language by which words are analysed if no other one is chosen.
+const shippedLanguage = "en"

@@ -1,0 +1,98 @@
+package search
+
+import (
+	"strings"
+	"testing"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
+)
+
+// german is a question in German; the passages of a stage are in English.
+const german = "wo ist der green bird und wie sleeps er"
+
+// statuses returns the status of each source of a response, by its name.
+func statuses(r reply.Response) map[string]string {
+	out := map[string]string{}
+	for _, s := range r.Sources {
+		out[s.Name] = string(s.Status)
+	}
+	return out
+}
+
+// TestSourcesByLanguage: a question is asked of the experts that read its language, and says of the others that they do
+// not; a request that names experts is asked of these. An English question is asked of all.
+func TestSourcesByLanguage(t *testing.T) {
+	s, _, _ := lateStage()
+	english := learned.Languages{"en"}
+	s.config.Late.Languages = english
+	for i := range s.config.Experts {
+		s.config.Experts[i].Languages = english
+	}
+	many := &s.config.Experts[len(s.config.Experts)-1]
+	many.Languages, many.Foreign = nil, true
+	one := s.config.Experts[0].Name
+	r := s.ask(t, Request{Question: german, Fusion: methodsOf(fusion.MethodGate)})
+	got := statuses(r)
+	if got[many.Name] != string(reply.StatusOK) || got[one] != string(reply.StatusSkipped) ||
+		got[s.config.Late.Name] != string(reply.StatusSkipped) || len(r.Degraded) > 0 {
+		t.Errorf("German: %v, degraded %v", got, r.Degraded)
+	}
+	for _, x := range r.Sources {
+		if x.Name == one && !strings.Contains(x.Reason, "German") {
+			t.Errorf("the reason of %s is %q", one, x.Reason)
+		}
+	}
+	for name, r := range map[string]reply.Response{
+		"English": s.ask(t, Request{Question: "where is the green bird", Fusion: methodsOf(fusion.MethodGate)}),
+		"named": s.ask(t, Request{
+			Question: german, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{one, many.Name},
+		}),
+		"none reads": unreadStage().ask(t, Request{Question: german, Fusion: methodsOf(fusion.MethodGate)}),
+		"none, named": unreadStage().ask(t, Request{
+			Question: german, Experts: &[]string{one}, Fusion: methodsOf(fusion.MethodRRF),
+		}),
+	} {
+		if got := statuses(r)[one]; got != string(reply.StatusOK) {
+			t.Errorf("%s: %s is %q", name, one, got)
+		}
+	}
+}
+
+// unreadStage returns a stage with late interaction whose models read English alone, and whose verdict is "found".
+func unreadStage() *stage {
+	s, _, _ := lateStage()
+	s.config.Late.Languages = learned.Languages{"en"}
+	for i := range s.config.Experts {
+		s.config.Experts[i].Languages = learned.Languages{"en"}
+	}
+	s.config.Defaults.Answerability = &learned.Answerability{
+		Chance: &doubted{confidence: .9}, Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
+	}
+	return s
+}
+
+// TestUnreadLanguageIsDoubtful: where no expert reads the question's language, the verdict is doubtful at most and a
+// note says why; a reader of another language marks nothing, and a reranker has no part.
+func TestUnreadLanguageIsDoubtful(t *testing.T) {
+	s := unreadStage()
+	asked := Request{Question: "where is the green bird and how does it sleep", Fusion: methodsOf(fusion.MethodGate), K: 5}
+	if r := s.ask(t, asked); r.Verdict != reply.VerdictFound || len(r.Notes) > 0 {
+		t.Errorf("English: %q, notes %q", r.Verdict, r.Notes)
+	}
+	asked.Question = german
+	r := s.ask(t, asked)
+	if r.Verdict != reply.VerdictDoubtful || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "does not read German") {
+		t.Errorf("German: %q, notes %q", r.Verdict, r.Notes)
+	}
+	judged := new(judge)
+	s.config.Rerankers = []learned.LoadedReranker{{Reranker: judged, Name: "judge", Languages: learned.Languages{"en"}}}
+	s.config.Readers = []learned.LoadedReader{{Reader: new(marker), Name: "marker", Languages: learned.Languages{"en"}}}
+	asked.Rerank = ask.RerankOptions{Asked: true, Wanted: true}
+	asked.Answer = wanted(ask.AnswerOptions{})
+	if r := s.ask(t, asked); len(judged.scored) > 0 || len(r.Answers) > 0 || len(r.Notes) != 3 {
+		t.Errorf("%d passages were reranked, %d answers, notes %q", len(judged.scored), len(r.Answers), r.Notes)
+	}
+}
