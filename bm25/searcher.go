@@ -107,8 +107,9 @@ func averageLength(tokens, withTerms uint64) float32 {
 	return max(1, float32(float64(tokens)/float64(withTerms)))
 }
 
-// countDeleted returns the statistics of the deleted passages of a segment. It fails if a passage is beyond the last
-// or the index is damaged.
+// countDeleted counts the deleted passages of a segment: how many there are, how many of them have a term, and how many
+// terms those have in all. The average stays 0. It fails if an ordinal is beyond the last passage or the index is
+// damaged.
 func countDeleted(g Segment) (dead statistics, err error) {
 	if len(g.Deleted) == 0 {
 		return dead, nil

@@ -201,8 +201,10 @@ func (q *RankedQuestion) outcomeWithin(k int) signalOutcome {
 	}
 }
 
-// fitBoth returns two confidences for the first k passages: by Platt's function, and by an isotonic one of its
-// log-odds. It fails as fitExact and fitIsotonic do.
+// fitBoth fits the chance that any of the first k passages answers, in two forms: Platt's logistic function of the
+// signals, and an isotonic function of that function's log-odds. names are those of the signals, in their order; prior
+// pulls the coefficients towards its own, nil does not. It fails without questions, for a signal that is not finite,
+// for a prior of other signals, and if the fit does not converge.
 func fitBoth(
 	names []string,
 	questions []RankedQuestion,

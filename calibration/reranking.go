@@ -112,8 +112,11 @@ func FitReranking(
 	return out, out.fitFirst(every, confidences)
 }
 
-// fitFirst fits the confidence of the first passage by gate and reranker, and sets r.First to it and r.WithoutECE and
-// r.WithoutAUROC to the figures of confidences, which are without the reranker. It fails if the fit does.
+// fitFirst sets r.First to the chance that the passage ranked first by gate and reranker together answers. It is fitted
+// to the questions that the reranker has scored. confidences holds, per question, the confidence of the gate alone;
+// r.WithoutECE and r.WithoutAUROC become their calibration error and AUROC over the same questions. An AUROC that is
+// undefined, as all answers are right or all wrong, leaves r.WithoutAUROC as it is. It fails if the fit does, for
+// instance without scored questions.
 func (r *RerankingFit) fitFirst(every []judgedQuestion, confidences []float64) error {
 	var first []RankedQuestion
 	var before []Outcome

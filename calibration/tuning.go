@@ -180,8 +180,10 @@ func fitAlpha(
 // alphaGrid returns the weights of BM25 that are tried.
 func alphaGrid() []float64 { return append([]float64{0}, logarithmicGrid(-3, 1, 6)...) }
 
-// fitSharpness returns the power of the ensembles' confidences with which MUF's rankings are best by worthOfRank: for
-// all questions, and for each question by the other folds. It is 0 if there are no two ensembles to weigh.
+// fitSharpness returns the power of the ensembles' confidences with which MUF ranks the answers best (worthOfRank):
+// sharpness over all questions, and heldOut[i] over those of the other folds than question i's. With fewer than two
+// ensembles there is nothing to weigh: sharpness and all of heldOut are 0. questions must not be empty. It fails if a
+// fusion does or ctx ends.
 func fitSharpness(
 	ctx context.Context,
 	questions []Question,

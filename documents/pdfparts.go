@@ -106,8 +106,8 @@ func (a *pdfAnswer) encode() []byte {
 	return e.b
 }
 
-// decodeParts returns the pages of several encoded answers, one appended to the other, as a single answer with the
-// title of the first. The error is errFrame if they are damaged; the answer is of no use then.
+// decodeParts returns the pages of several encoded answers, appended to each other, as a single answer with the title
+// of the first. No bytes give an empty answer. It returns errFrame for damaged bytes; the answer is then of no use.
 func decodeParts(encoded []byte) (*pdfAnswer, error) {
 	d := decoder{b: encoded}
 	a := &pdfAnswer{}

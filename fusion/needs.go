@@ -115,8 +115,8 @@ func (m Method) ReadsConfidence(n int) bool { return m.gated || m.WeighsByConfid
 // RanksGranularities reports whether the method ranks by one of several granularities of an expert.
 func (m Method) RanksGranularities() bool { return m.granular }
 
-// CalibratedWeight reports whether the weight of a source of this kind, if the request gives none, comes from a
-// calibration.
+// CalibratedWeight reports whether a source of this kind gets its weight from a calibration where the request gives
+// none.
 func (m Method) CalibratedWeight(kind SourceKind) bool {
 	return m.gated || m.weighs == wordsAlone && kind == Lexical
 }

@@ -98,8 +98,8 @@ func WantedExperts(cache provision.Cache, deltas []*convert.Delta, full bool) []
 	return all
 }
 
-// checkMerged returns why a bundle is not the one that this version would make of d, in the given precision or, with
-// "", in any; nil if it is.
+// checkMerged returns nil if this version would make the very bundle b of the delta d, in the given precision ("":
+// any). Otherwise the error says what differs: the delta, the producer's settings or the precision.
 func checkMerged(b *models.Bundle, d *convert.Delta, precision string) error {
 	m := b.Manifest
 	switch {

@@ -63,7 +63,8 @@ var errCorrupt = errors.New(
 	"the graph names a node or a vector that does not exist: its file is damaged; verify it and rebuild it",
 )
 
-// startQuery prepares the memory for a query of the graph and sets the counters to 0.
+// startQuery sizes the buffers for a query of the graph and sets the counters scored and hops to 0. It does not clear
+// the visited nodes: each level's search does.
 func (s *Searcher) startQuery(g *Graph) {
 	words := (g.nodeCount() + 63) / 64
 	if cap(s.visited) < words {

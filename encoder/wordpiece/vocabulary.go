@@ -130,7 +130,8 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 // bertFrame returns the tokens that BERT puts before and after a text: [CLS] and [SEP].
 func bertFrame() framing.Frame { return framing.Frame{Start: "[CLS]", End: "[SEP]"} }
 
-// padID returns the id that fills rows; 0 where there is none: the mask hides it.
+// padID returns the id of the token that fills up short rows of a batch ([PAD] or <pad>). Without such a token it
+// returns 0, which does no harm: the mask hides these places.
 func (v *vocabulary) padID() int {
 	for _, name := range []string{"[PAD]", "<pad>"} {
 		if id, ok := v.ids[name]; ok {

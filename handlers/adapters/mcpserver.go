@@ -153,8 +153,8 @@ func (w *sdkResponse) WriteHeader(status int) { w.status = cmp.Or(w.status, stat
 // Write keeps the text. It implements http.ResponseWriter.
 func (w *sdkResponse) Write(text []byte) (int, error) { return w.body.Write(text) }
 
-// ServeTools serves a collection's tools by MCP over a pair of streams, such as standard input and output. It returns
-// nil when the input ends. It blocks until then, or until ctx ends.
+// ServeTools serves a collection's tools by MCP over a pair of streams, such as standard input and output, and blocks.
+// It returns nil when the input ends, and an error if a stream fails or ctx ends first. It closes neither stream.
 func ServeTools(ctx context.Context, e handlers.Engine, collection string, in io.Reader, out io.Writer) error {
 	base := addressBook{base: "conclave://" + url.PathEscape(collection)}
 	t := &toolCaller{engine: unsharedEngine{e}, collection: collection, alone: true, base: base}

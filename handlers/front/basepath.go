@@ -19,8 +19,10 @@ func BasePath(ctx context.Context) string {
 	return ExchangeOf(ctx).base
 }
 
-// UnderBasePath returns middleware that removes the server's base path, or the one that a trusted proxy states, from
-// the request's path, and remembers it (BasePath). It redirects the bare base path to the one with a slash.
+// UnderBasePath returns middleware that removes the base path from a request's path and remembers it (BasePath). The
+// base path is the server's own, or the one that a trusted proxy states (X-Forwarded-Prefix). A request for the bare
+// base path is redirected to the one with a slash at its end; a path that is not under the base path is passed on
+// unchanged.
 func (g *Gate) UnderBasePath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		base := g.options.BasePath

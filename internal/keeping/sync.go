@@ -174,7 +174,8 @@ func (s *syncing) markRoots() error {
 // mountPoint is a folder below a root on which another file system is mounted.
 type mountPoint struct{ root, mark string } // mark is the second result of documents.SplitMark
 
-// rootOf returns the root that documents with a mark (documents.MarkOf) are from; "": it is none of Roots.
+// rootOf returns the path of the root, one of Roots, whose documents carry this mark (documents.MarkOf); "" if there is
+// none.
 func (s *syncing) rootOf(mark string) string {
 	root, _ := documents.SplitMark(mark)
 	return s.marks[root]
@@ -435,7 +436,8 @@ func (s *syncing) member(
 	return taken, nil
 }
 
-// original returns where the file of a document is kept (documents.About.Original); "": it is for the Target to decide.
+// original returns the value for About.Original of a file's documents: a reference to the file by its path below the
+// root if Refer is set, else "". It is also "" if that path is not valid UTF-8.
 func (s *syncing) original(f documents.FoundFile) string {
 	if !s.Refer {
 		return ""

@@ -39,7 +39,8 @@ func shapeOf(config configs.Config) schema.Shape {
 	return schema.Shape{Shards: config.Cluster.Shards, Replicas: config.Cluster.Replicas}
 }
 
-// listedEntry returns the description of a collection by its index.
+// listedEntry returns the description of a collection from its index in a cluster. If the index or its settings cannot
+// be read, Err is set and only Name is sure.
 func listedEntry(e opensearch.Entry) ListedCollection {
 	if e.Err != nil {
 		return ListedCollection{Name: e.Name, Err: e.Err}

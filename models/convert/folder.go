@@ -95,10 +95,11 @@ func writeBundle(
 	return folder.Finish(m)
 }
 
-// Finish writes the manifest m with Format and Files set, the calibration if there is one, and CARD.md if Create
-// has not made it, checks the bundle, moves it to where it belongs, in the place of an older one, and returns it as
-// Peek reads it there. The lock ends. If it fails before the move, the older one is still there and the caller
-// calls Abandon.
+// Finish completes the bundle and moves it to its target, where it replaces an older one. It writes the manifest m with
+// Format and Files set, the calibration if there is one, and CARD.md if Create has not made it; then it calls check. It
+// returns the bundle as Peek reads it at the target.
+// If it fails before the move, the older bundle is still there, and the caller calls Abandon. After the move, the lock
+// is released and Abandon does nothing; the only error left is that of Peek.
 func (f *Folder) Finish(m models.Manifest) (*models.Bundle, error) {
 	if f.sums[models.CardFile] == "" {
 		if err := f.Create(models.CardFile, func(w io.Writer) error { return writeCard(w, &m) }); err != nil {

@@ -133,10 +133,12 @@ func joinSamples(all []*Corpus) *sample {
 	return out
 }
 
-// memberID returns the id of a passage of the member with a number.
+// memberID returns the id that a passage has in the joined sample of several indexes: its own id, ofMember, and the
+// number of its index in two digits.
 func memberID(id string, number int) string { return id + ofMember + fmt.Sprintf("%02d", number) }
 
-// plainID returns the id of a passage without the number of its member, as its index has it.
+// plainID returns the id of a passage in its own index: id without what memberID appended. An id of a single index is
+// returned as it is.
 func plainID(id string) string {
 	plain, _, _ := strings.Cut(id, ofMember)
 	return plain

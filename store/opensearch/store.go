@@ -106,14 +106,15 @@ func (s *Store) Observe(f func(cluster.Exchange)) {
 	s.client.Observe(f)
 }
 
-// Index returns the name of the index, or of the alias by which it was opened; of several that were joined their names
-// with commas.
+// Index returns the name of the index, or of the alias by which it was opened. For several joined indexes it returns
+// their names, separated by commas.
 func (s *Store) Index() string { return s.index }
 
 // ErrOther is the error of an index that was made with other words or experts than are asked for.
 var ErrOther = errors.New("the existing index was made with other settings")
 
-// Shards returns how many shards an index has; 0 if there is no index. It fails if the cluster does not answer.
+// Shards returns the number of shards of an index; 0 and no error if there is no index of this name. It fails if the
+// cluster does not answer.
 func Shards(ctx context.Context, client *cluster.Client, index string) (int, error) {
 	s, err := open(ctx, client, index, cluster.Opening)
 	if errors.Is(err, ErrNoIndex) {

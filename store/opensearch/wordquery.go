@@ -44,7 +44,8 @@ func newWordQuery(field string, analysis forms.Analysis, question string) *wordQ
 // isEmptyQuery reports whether the question has no term and no variant to look for.
 func (q *wordQuery) isEmptyQuery() bool { return len(q.terms) == 0 && len(q.variants) == 0 }
 
-// lookedUp returns the entries of the index that are looked for: of each term, and of the forms of each variant.
+// lookedUp returns the index entries, as field and text, whose passages have to be counted: one of each term, and one
+// of each other form of a word. A text that is both occurs twice.
 func (q *wordQuery) lookedUp() []entry {
 	out := make([]entry, 0, len(q.terms)+len(q.entries))
 	for _, t := range q.terms {

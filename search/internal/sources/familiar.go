@@ -130,8 +130,9 @@ func (p *Findings) chooseFamiliar(question []float32, specialists []int) []int {
 	return asked
 }
 
-// Familiarity returns the mean inner product of a question's vector with the nearestQuestions nearest representatives.
-// representatives holds vectors of len(question) numbers one behind the other. question must not be empty.
+// Familiarity returns the mean inner product of a question's vector with the nearestQuestions nearest representatives,
+// with all if there are fewer, and 0 without any. representatives holds vectors of len(question) numbers one behind the
+// other. question must not be empty.
 func Familiarity(question, representatives []float32) float64 {
 	d := len(question)
 	products := make([]float32, 0, len(representatives)/d)
