@@ -59,7 +59,8 @@ type granularScores struct {
 }
 
 // surestOutcome returns the outcome of the granularity that gives its first passage the highest probability at a
-// temperature. Of equal ones the first counts; a granularity without scores has the probability 0.
+// temperature, with that probability as the confidence. If several are equally sure, the one with the lowest index
+// counts. A granularity without scores has the probability 0; without granularities the outcome is zero.
 func (g *granularScores) surestOutcome(temperature float64) (o Outcome) {
 	best := -1.
 	for i, scores := range g.scores {
@@ -71,7 +72,7 @@ func (g *granularScores) surestOutcome(temperature float64) (o Outcome) {
 	return o
 }
 
-// withOnly returns the question with only these granularities, by index.
+// withOnly returns a copy of the question with only the granularities at these indexes, in the order of chosen.
 func (g *granularScores) withOnly(chosen []int) granularScores {
 	out := granularScores{id: g.id}
 	for _, i := range chosen {
@@ -198,8 +199,9 @@ type cceModel struct {
 	temperature float64
 }
 
-// fitCCE returns the granularities, at most most, whose first passages answer most often, of equal ones the first, and
-// the temperature at which the surest of them has the lowest ECE. It fails if there are no questions or ctx ends.
+// fitCCE chooses the granularities, at most so many (most), whose first passages answer most often; of equally good
+// ones the first. It fits the temperature at which the surest of the chosen has the lowest ECE. It fails if there are
+// no questions or ctx ends.
 func fitCCE(ctx context.Context, questions []granularScores, most int) (m cceModel, err error) {
 	if len(questions) == 0 {
 		return m, fmt.Errorf("there are no questions to fit the granularities on")
@@ -218,7 +220,7 @@ func fitCCE(ctx context.Context, questions []granularScores, most int) (m cceMod
 	return m, err
 }
 
-// chooseGranularities returns the questions with only the chosen granularities, by index.
+// chooseGranularities returns copies of the questions with only the granularities at these indexes (withOnly).
 func chooseGranularities(questions []granularScores, chosen []int) []granularScores {
 	out := make([]granularScores, len(questions))
 	for i := range questions {

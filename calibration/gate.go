@@ -165,7 +165,9 @@ func parametersOf(g *fusion.Gate) []float64 {
 	return x
 }
 
-// interceptsOf returns the indexes of the intercepts to which a coefficient's feature is added.
+// interceptsOf returns the indexes of the intercepts that change when the feature of a coefficient is shifted: those of
+// all dense kinds for a dense feature, of BM25 for a lexical one, of late interaction for one of its own. coefficient
+// is the coefficient's index among the parameters, atDense at least.
 func interceptsOf(coefficient int) []int {
 	switch {
 	case coefficient < atLexical:
@@ -176,8 +178,8 @@ func interceptsOf(coefficient int) []int {
 	return []int{atTokens}
 }
 
-// standardisedParameters returns the parameters that describe, for standardised features, the same gate as raw for the
-// features themselves.
+// standardisedParameters returns the parameters for standardised features of the gate whose parameters for the plain
+// features are raw. It is the inverse of gateAt. raw is not changed.
 func (p *gateProblem) standardisedParameters(raw []float64) []float64 {
 	x := slices.Clone(raw)
 	for at := atDense; at < parameters; at++ {
@@ -189,7 +191,8 @@ func (p *gateProblem) standardisedParameters(raw []float64) []float64 {
 	return x
 }
 
-// gateAt returns the gate with these parameters for standardised features.
+// gateAt returns the gate for plain features whose parameters for standardised features are x. Its weights of phrases,
+// nearness and late interaction are zero if no question has such a source. x is not changed.
 func (p *gateProblem) gateAt(x []float64) fusion.Gate {
 	raw := slices.Clone(x)
 	for at := atDense; at < parameters; at++ {
@@ -245,8 +248,8 @@ func (p *gateProblem) minimise(
 	return runBFGS(ctx, p.curvedCoordinates(near, part.curvature(near)), rounds, exactly)
 }
 
-// subsample returns the problem with every every-th question, each with and without its most familiar expert; nil if
-// every is 1.
+// subsample returns the problem with one of so many questions (every), in all forms in which it is asked; nil if every
+// is below 2. It shares memory with p.
 func (p *gateProblem) subsample(every int) *gateProblem {
 	if every < 2 {
 		return nil
@@ -273,8 +276,8 @@ var (
 	nearly  = stopRule{loss: 3e-4, slope: 1e-3}
 )
 
-// runBFGS minimises the loss in these coordinates by BFGS, and returns the parameters and the loss. It fails if ctx
-// ends.
+// runBFGS minimises the loss by BFGS, in the coordinates c, and returns the gate's parameters at the minimum and the
+// loss there. It stops after so many rounds (0: no limit) or as until says. It fails if ctx ends.
 func runBFGS(ctx context.Context, c *coordinates, rounds int, until stopRule) (x []float64, loss float64, err error) {
 	settings := optimize.Settings{MajorIterations: rounds, GradientThreshold: until.slope,
 		Converger: &optimize.FunctionConverge{Absolute: until.loss, Iterations: 5}}

@@ -171,7 +171,8 @@ func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	return loss
 }
 
-// interceptOf returns the index of the intercept of a kind of dense source.
+// interceptOf returns the index, among the gate's parameters, of the intercept of a kind of dense source. Kinds other
+// than Specialist and Base have that of the generalists.
 func interceptOf(k fusion.SourceKind) int {
 	switch k {
 	case fusion.Specialist:
@@ -195,9 +196,9 @@ type rankedScores struct {
 	odds []float64
 }
 
-// rankedBy returns the scores with the odds computed. memory has room for as many numbers as there are scores. answers
-// are the indexes of the scores of candidates that answer; there has to be one at least. The result shares memory with
-// all three.
+// rankedBy returns the input of both losses for a question: its candidates' scores, which of them answer, and their
+// odds against the best one that answers. answers are indexes of scores and must not be empty. The odds are written
+// into memory, which must be as long as scores. The result shares all three slices.
 func rankedBy(scores []float64, answers []int, memory []float64) rankedScores {
 	best := answers[0]
 	for _, row := range answers {
@@ -209,10 +210,9 @@ func rankedBy(scores []float64, answers []int, memory []float64) rankedScores {
 	return rankedScores{scores, answers, best, memory}
 }
 
-// listwise returns how unlikely the candidates that answer are to be drawn by the
-// softmax of the scores: -log Σ₊ exp(score) / Σ exp(score), in nats. It makes
-// the first passage right. Into slopes, which are as many, go its derivatives by
-// the scores.
+// listwise returns a loss that is low if the first passage answers: -log Σ₊ exp(score) / Σ exp(score), in nats, where
+// Σ₊ is over the candidates that answer. It overwrites slopes, which must be as long as the scores, with the
+// derivatives by the scores.
 func (r *rankedScores) listwise(slopes []float64) float64 {
 	all := r.odds
 	base := r.scores[r.best]
@@ -239,11 +239,10 @@ func (r *rankedScores) listwise(slopes []float64) float64 {
 // readDepth is how many passages of an answer a reader looks at.
 const readDepth = 20
 
-// lateness returns log(1 + r/20) of the rank r of the first candidate that answers,
-// made smooth: 1 and, for each that does not answer, the logistic function of how
-// far it is ahead. What is first already costs next to nothing, and so does a step
-// far behind the twentieth: it makes the first twenty right. To slopes it adds its
-// derivatives. It overwrites the odds.
+// lateness returns a loss that is low if a passage among the first twenty answers: log(1 + r/20), where r is the rank
+// of the best candidate that answers, made smooth: 1 and, for each candidate that does not answer, the logistic
+// function of how far its score is ahead. It adds the derivatives by the scores to slopes. It overwrites r.odds, so
+// call listwise before it.
 func (r *rankedScores) lateness(slopes []float64) float64 {
 	for _, row := range r.answers {
 		r.odds[row] = 0

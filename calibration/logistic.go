@@ -195,7 +195,8 @@ type penalisedLikelihood struct {
 	level   float64
 }
 
-// penaltyOf returns the factor of the penalty on coefficient j.
+// penaltyOf returns the strength of the penalty on coefficient j: level for the intercept, which is number 0, else
+// ridge.
 func (p *penalisedLikelihood) penaltyOf(j int) float64 {
 	if j == 0 {
 		return p.level

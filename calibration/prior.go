@@ -104,7 +104,8 @@ func (q *PriorQuestions) countKind(kind Without) (n int) {
 	return n
 }
 
-// weightedAnswers returns all answers with weights whose sum is size.
+// weightedAnswers returns a copy of all answers with mixture weights (withMixtureWeights), scaled so that a domain with
+// both kinds of questions weighs size in total. There must be an answerable question.
 func (q *PriorQuestions) weightedAnswers(size float64) []RankedQuestion {
 	all := withMixtureWeights(q.Answers)
 	for i := range all {
@@ -205,8 +206,9 @@ func priorDomain(name string, n int, outcomes []Outcome) PriorDomain {
 	return PriorDomain{Domain: name, Questions: n, ECE: ECE(outcomes), AUROC: area}
 }
 
-// fitPrior fits the chance of the first k passages to all domains except but, each with the weight size, pulled to a
-// chance of one half for any signals. It fails as fitExact does.
+// fitPrior fits the chance that one of the first k passages answers to all domains except the one named but ("": to
+// all). Each domain weighs size. The fit is pulled towards a chance of one half for any signals. It fails as fitExact
+// does.
 func fitPrior(domains []PriorQuestions, but string, k int, size float64) (Logistic, error) {
 	names := fusion.SignalNames()
 	nothing := Logistic{Signals: make([]Term, len(names))}

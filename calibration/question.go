@@ -69,8 +69,8 @@ func (q *Question) inputOf(m fusion.Method) fusion.Input {
 	return in
 }
 
-// withMostFamiliar returns the question when only the most familiar specialists are asked, at most so many; q itself
-// for 0, which means all.
+// withMostFamiliar returns a copy of the question as if only so many specialists were asked, those most familiar with
+// it; q itself for 0, which means all.
 func (q *Question) withMostFamiliar(specialists int) *Question {
 	if specialists == 0 {
 		return q
@@ -80,8 +80,8 @@ func (q *Question) withMostFamiliar(specialists int) *Question {
 	return &out
 }
 
-// withoutLate returns copies of the questions without late interaction, which does not add candidates. It returns nil
-// if no question has it.
+// withoutLate returns copies of the questions without the source late interaction; nil if no question has it. The
+// candidates stay the same, since late interaction finds none. questions is not changed.
 func withoutLate(questions []Question) []Question {
 	some := false
 	out := slices.Clone(questions)
@@ -164,7 +164,7 @@ func atOnce(
 	return group.Wait()
 }
 
-// creditCopies sets the relevance of a passage that stands for its copies to the highest among them.
+// creditCopies raises the relevance of each passage that stands for copies of it to the highest relevance among these.
 func (q *Question) creditCopies(found *search.Evidence) {
 	for o, others := range found.Copies {
 		for _, other := range others {

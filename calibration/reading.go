@@ -318,7 +318,9 @@ func (o *ReadingOptions) fitMarks(
 	return out, nil
 }
 
-// fitMarked returns a chance fitted to questions' signals, with its outcomes on held-out questions.
+// fitMarked fits the chance that the first passage answers to the questions' signals, about a prior (nil: none). It
+// returns it with its ECE and AUROC on held-out questions, and their outcomes. The AUROC is 0 if all outcomes are the
+// same. It fails as FitConfidence does.
 func fitMarked(names []string, questions []RankedQuestion, prior *Logistic) (MarkedChance, []Outcome, error) {
 	fit, err := FitConfidence(names, questions, 1, prior)
 	out := MarkedChance{ECE: fit.HeldOut.ECE, Chance: fit.Confidence}

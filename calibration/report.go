@@ -75,8 +75,8 @@ type Half struct {
 	AUROC *float64 `json:"auroc"`
 }
 
-// halfOf measures answerable questions, of the weight 1, and others that together weigh as
-// much.
+// halfOf returns the ECE and AUROC of a confidence over questions with an answer and questions without one, where both
+// kinds weigh the same in total. The weights of the outcomes in without are ignored.
 func halfOf(answerable, without []Outcome) Half {
 	all := slices.Concat(answerable, without)
 	for i := range without {

@@ -152,9 +152,9 @@ func logarithmicGrid(from, to, decade int) []float64 {
 	return grid
 }
 
-// fitAlpha returns the weight of BM25 with which the hybrid's first passage answers most often: for all questions, and
-// for each question by the other folds. sharpness is MUF's for each question. The grid covers unit vectors (some
-// hundredths) and normalised scores (about 1).
+// fitAlpha returns the weight of BM25, from the grid or refined between its numbers, with which the hybrid's first
+// passage answers most often: alpha over all questions, and heldOut[i] over those of the other folds than question i's.
+// sharpness[i] is MUF's sharpness for question i. It fails if a fusion does or ctx ends.
 func fitAlpha(
 	ctx context.Context,
 	questions []Question,

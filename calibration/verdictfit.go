@@ -39,9 +39,10 @@ func (a *AnswerableFit) fingerprint() string {
 // verdictChances are the chances that a collection answers, of questions that it answers and of foreign ones.
 type verdictChances struct{ answerable, foreign []float64 }
 
-// add adds the chance of an answer by the shipped fit v, with the reader's signals read unless they are nil. It does
-// nothing if there is no such fit, or the question is neither answerable nor unanswerable. It fails if the signals are
-// not those of v.
+// add appends the chance that the collection answers question a, by the shipped fit v, to c.answerable or c.foreign.
+// read holds the reader's signals; if it is not nil, v's fit for that reader (a fingerprint) is used too. It does
+// nothing if v is nil or has no fit for the reader, or if a is neither Answerable nor Unanswerable. It fails if the
+// signals are not those that v was fitted to.
 func (c *verdictChances) add(v *VerdictFit, reader string, a *RankedQuestion, read []float64) error {
 	if v == nil || read != nil && v.For(reader) == nil || a.Without != Answerable && a.Without != Unanswerable {
 		return nil

@@ -124,8 +124,8 @@ func (c *Candidates) highestRows(k int, score func(row int32) float64, candidate
 	return heap[:min(len(heap), max(k, 0))]
 }
 
-// addTied appends to best the rows that tie with its last one and were not kept: the order of ids decides which of them
-// stay.
+// addTied appends to best the candidates that have the score of its last row and were not kept, so that the order of
+// ids can decide which of them stay. best must not be empty.
 func (c *Candidates) addTied(best []int32, score func(row int32) float64, candidate func(row int) bool) []int32 {
 	last := score(best[len(best)-1])
 	kept := best[len(best)-1] // of equal ones the lowest rows are kept

@@ -112,8 +112,8 @@ func Confidence(mutualInformation float64, members int) float64 {
 	return min(max(1-mutualInformation/math.Log(float64(members)), 0), 1)
 }
 
-// weightsOf returns confidences divided by their sum, so that they add up to 1. If all are 0, every weight is the same;
-// the authors' code divides by zero there.
+// weightsOf returns the confidences divided by their sum, so that they add up to 1; equal weights if all are 0. (The
+// authors' code divides by zero there.) The argument is not changed.
 func weightsOf(confidences []float64) []float64 {
 	weights := slices.Clone(confidences)
 	sum := sumAscending(weights) // sorts the copy

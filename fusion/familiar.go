@@ -29,7 +29,8 @@ func Familiarity(products []float32, nearest int) float64 {
 	return sum / float64(len(products))
 }
 
-// Rivals sets Rival of each source to the highest familiarity of the other specialists; 0 if there are none.
+// Rivals sets Rival of each source, in place, to the highest familiarity among the specialists other than itself; 0 if
+// there are none.
 func Rivals(sources []ObservedSource) {
 	for i := range sources {
 		highest := math.Inf(-1)

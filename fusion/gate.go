@@ -26,7 +26,8 @@ func gateMethod() Method {
 	}
 }
 
-// gateFor returns the gate for these sources: without late interaction s.GateWithoutLate, if there is one.
+// gateFor returns the gate for these sources: s.GateWithoutLate if late interaction is not among them and that gate is
+// set, otherwise s.Gate, which may be nil.
 func (s *Settings) gateFor(sources []ObservedSource) *Gate {
 	late := slices.ContainsFunc(sources, func(o ObservedSource) bool { return o.Kind == Late })
 	if !late && s.GateWithoutLate != nil {
@@ -198,7 +199,8 @@ func (g *Gate) Weigh(into []Source, sources []ObservedSource, f Features) []Sour
 	return weights
 }
 
-// scaleOf returns what a dense source's scores are multiplied by to spread like the base's.
+// scaleOf returns the factor for a dense source's scores that makes them spread like the base's. It is 1 unless the
+// source is Foreign, the gate has a Spread, and there are enough scores of random passages.
 func (g *Gate) scaleOf(s *ObservedSource) float64 {
 	if !s.Foreign || g.Spread == 0 || len(s.Random) < LeastRandom {
 		return 1
@@ -206,8 +208,9 @@ func (g *Gate) scaleOf(s *ObservedSource) float64 {
 	return g.Spread / s.randomDeviation()
 }
 
-// nearness returns the weights of nearness and of BM25 beside it, where BM25's alone would be words. Where nearness
-// does not take part or the texts are symbols, these are 0 and words.
+// nearness returns the weights of nearness (near) and of BM25 next to it (beside). words is the weight that BM25 has
+// alone. If nearness is not among the sources, or the gate has no weight for it, they are 0 and words. The more the
+// texts are symbols rather than prose, the closer they come to that.
 func (g *Gate) nearness(sources []ObservedSource, f Features, words float64) (near, beside float64) {
 	if g.Near <= 0 || !slices.ContainsFunc(sources, func(s ObservedSource) bool { return s.Kind == Near }) {
 		return 0, words
@@ -221,7 +224,8 @@ func (g *Gate) nearness(sources []ObservedSource, f Features, words float64) (ne
 	return near, beside
 }
 
-// interceptOf returns the gate's constant term for a kind of dense sources.
+// interceptOf returns the gate's constant term for a kind of dense source; that of the generalists for kinds other than
+// Specialist and Base.
 func (g *Gate) interceptOf(k SourceKind) float64 {
 	switch k {
 	case Specialist:
@@ -271,8 +275,8 @@ func (c *Candidates) BestRank(row int, columns []int) int {
 	return best
 }
 
-// Each calls visit for every candidate, in the order of ordinals, with the sources' scores by column, completed as
-// missing says. The slice is reused.
+// Each calls visit for every candidate, in the order of the rows, with its score by each column, completed as missing
+// says; 0 where there is none. The slice is reused between calls.
 func (c *Candidates) Each(missing Missing, visit func(row int, scores []float64)) {
 	f := linearFusion{c: c, missing: missing}
 	scores := make([]float64, len(c.columns))

@@ -86,8 +86,9 @@ func (c *Candidates) firstHits(rows []int32, column, n int) []int32 {
 	return first
 }
 
-// readHeights sets the features that compare the sources' scores of the same candidates. lexical and late are the
-// columns of these sources; -1: there is none.
+// readHeights sets the features that compare how the sources score the same candidates: the spreads of BM25 and of late
+// interaction, and how high each source places the first candidates of the other. lexical and late are the columns of
+// these two; -1: there is none, and its features stay.
 func (f *Features) readHeights(c *Candidates, sources []ObservedSource, lexical, late int) {
 	if lexical < 0 && late < 0 {
 		return

@@ -52,10 +52,12 @@ const (
 	besideName   = .4
 )
 
-// heldSignals returns the signals of which keys a passage has, and the factor, 0 to 1, for all other signals; zeros and
-// 1 if SetOf is nil. A question for a code is answered by the passage that has it; how near the encoders find that
-// passage says little, since they have such words in pieces. The more the passage has of the question beside the codes,
-// the more it is an ordinary one.
+// heldSignals returns the signals on which of the question's keys a passage has, and others, the factor from 0 to 1 for
+// all other signals. If SetOf is nil, the signals are 0 and others is 1. shortness, from 0 to 1, is how short the
+// question is.
+// A question for a code is answered by the passage that has it; how near the encoders find that passage says little,
+// since they split such words into pieces: then others is low. The more other words of the question the passage has,
+// the more the question counts as an ordinary one.
 func (k *Keys) heldSignals(passage rank.Ordinal, shortness float64) (signals [heldSignals]float64, others float64) {
 	others = 1
 	if k.SetOf == nil {
@@ -96,9 +98,9 @@ func (k *Keys) heldSignals(passage rank.Ordinal, shortness float64) (signals [he
 	return signals, others
 }
 
-// nameShare returns how far, 0 to 1, the question is for a name that the passage has: a rare pair of words that are
-// rare themselves, and little else of the question in the passage. Two common words may stand together once by chance.
-// has reports whether the passage has a key.
+// nameShare returns how far, from 0 to 1, the question asks for a name that the passage has. It is high for a rare pair
+// of words, each of them rare, if the passage has little else of the question. has reports whether the passage has the
+// key at an index of k.List.
 func (k *Keys) nameShare(has func(int) bool) float64 {
 	best := 0.0
 	parts := uint64(0)
@@ -126,5 +128,5 @@ func (k *Keys) nameShare(has func(int) bool) float64 {
 	return best * max(0, 1-beside/besideName)
 }
 
-// ramp returns 0 for x up to low, 1 from high on, and a line between.
+// ramp returns 0 if x is at most low, 1 if it is at least high, and in between the share of the way from low to high.
 func ramp(x, low, high float64) float64 { return min(1, max(0, (x-low)/(high-low))) }

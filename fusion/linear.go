@@ -54,7 +54,8 @@ type linearFusion struct {
 	dense, standIn int
 }
 
-// rank returns the best k candidates of f's sources.
+// rank returns the best k candidates by the sum of the contributions of f's sources (contribution), explained by
+// explainPart.
 func (f *linearFusion) rank(k int) Ranking {
 	return f.c.rankBy(f.sources, k, f.contribution, f.explainPart)
 }
@@ -112,7 +113,9 @@ func (f *linearFusion) completedScore(row, column int) (float32, Origin) {
 	return f.c.columns[column].lowest, FromMin
 }
 
-// lineOf returns the normalisation of a source's scores over its list.
+// lineOf returns the normalisation of a column's scores. Its statistics are over the source's own hits and, where they
+// are there, scores that late interaction or the "exact" completion gave to passages that one of the fused sources
+// found.
 func (f *linearFusion) lineOf(column int, kind Normalisation) line {
 	if kind == Raw {
 		return identityLine()

@@ -139,8 +139,8 @@ func MethodNames(filter func(Method) bool) []string {
 	return names
 }
 
-// weightedSources returns the experts and BM25 with the weights of the settings, 1 where these have none. words is true
-// if BM25 is among them.
+// weightedSources returns the dense experts and BM25 with their weights from the settings; a source without one gets 1.
+// words is true if BM25 is among them.
 func (in *Input) weightedSources(s Settings) (sources []Source, words bool) {
 	sources = make([]Source, 0, len(in.Sources))
 	for _, o := range in.Sources {
@@ -157,8 +157,8 @@ func (in *Input) weightedSources(s Settings) (sources []Source, words bool) {
 	return sources, words
 }
 
-// weightByConfidence returns the experts, with their confidences as weights. If one has no confidence, known is false
-// and all have the weight 1.
+// weightByConfidence returns the dense experts with their confidences as weights. If one of them has no confidence (a
+// negative one), all get the weight 1 and known is false.
 func (in *Input) weightByConfidence() (experts []Source, known bool) {
 	known = true
 	for _, o := range in.Sources {

@@ -82,8 +82,9 @@ func (s *spread) add(score float64) {
 	s.list = append(s.list, score)
 }
 
-// line returns a normalisation with the statistics of the list. It sorts the list, so that sums do not depend on the
-// order of the scores, even in the last bit.
+// line returns the normalisation of this kind for the scores in the list. If they are all (nearly) equal or there are
+// none, it turns every score into 1 for MinMax and into 0 for the others; Raw changes no score. It may sort the list,
+// so that sums do not depend on the order of the scores.
 func (s *spread) line(kind Normalisation) line {
 	constant := len(s.list) == 0 || s.high-s.low <= rounding*s.magnitude
 	switch {

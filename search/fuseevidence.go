@@ -23,8 +23,8 @@ type fuseTable struct {
 	weights    map[int]float64         // by column: from the request, or else from the contributions if needed
 }
 
-// hasNoSource reports whether a contribution with this origin comes from no source, but from a reader, a reranker, a
-// boost or the earlier messages.
+// hasNoSource reports whether a contribution with this origin was not made by a source: a reader, a reranker, a boost
+// or the earlier messages made it.
 func hasNoSource(origin string) bool {
 	return origin == reply.OriginRead || origin == reply.OriginRerank || origin == reply.OriginEarlier ||
 		origin == reply.OriginBoost

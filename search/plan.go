@@ -176,9 +176,10 @@ func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 	return experts
 }
 
-// planSpecialists returns how many specialists count (0: all), and whether the others need not be asked. The request's
-// number always saves asking them; the default does if all methods weigh by question, and is off if the request names
-// experts. It adds a problem to wrong if the request's number is out of range.
+// planSpecialists returns how many specialists may count for a question (0: all), and whether only those need to be
+// asked. A number in the request decides both. Otherwise the default number counts, and only those are asked if all
+// methods weigh sources by question; a request that names experts has no default. It adds a problem to wrong if the
+// request's number is out of range.
 func (l *lineUp) planSpecialists(r *Request, p *plan.Plan, wrong *fault.Problems) (most int, chosenOnly bool) {
 	if r.Specialists != 0 {
 		return wrong.Count("/specialists", r.Specialists, 0, fusion.MaxSources), true
@@ -240,7 +241,8 @@ func (l *lineUp) method(name string) *fusion.Method {
 	return nil
 }
 
-// methodPointer returns the JSON pointer of the i-th method of a request, which has a list of them if listed is true.
+// methodPointer returns the JSON pointer of the request's method number i: "/fusion/i" if the request lists methods
+// (listed), else "/fusion".
 func methodPointer(listed bool, i int) string {
 	if listed {
 		return wording.Pointer("/fusion", i)

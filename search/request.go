@@ -83,7 +83,8 @@ type Request struct {
 	Without []string `json:"-"`
 }
 
-// fullFilter returns the request's filter together with Must and MustNot.
+// fullFilter returns the request's filter with Must and MustNot set to the request's own lists, without quotes around
+// their texts.
 func (r *Request) fullFilter() storage.Filter {
 	f := r.Filter
 	f.Must, f.MustNot = unquoted(r.Must), unquoted(r.MustNot)

@@ -388,7 +388,8 @@ func completeChat(r *http.Request, e handlers.AdmittedEngine) (out handlers.Answ
 	return out, nil
 }
 
-// unknownFields returns one note that names the fields, which have no effect here; nil if there are none.
+// unknownFields returns one note for users that names the fields in others, which this server ignored, in alphabetical
+// order; nil if there are none.
 func unknownFields(others map[string]any) []string {
 	if len(others) == 0 {
 		return nil
@@ -456,7 +457,7 @@ type chatUsage struct {
 	Total      int `json:"total_tokens"`
 }
 
-// usageOf returns the counts of a response's generated text; zeros without one.
+// usageOf returns the token counts of a response's generated text: zeros without one. Prompt tokens are not counted.
 func usageOf(r reply.Response) *chatUsage {
 	if r.Generated == nil {
 		return &chatUsage{}

@@ -115,7 +115,8 @@ func completeText(r *http.Request, e handlers.AdmittedEngine) (out handlers.Answ
 	return out, nil
 }
 
-// finishText returns head with a text as its last piece, or as the whole answer, and the verdict and usage of found.
+// finishText returns a copy of head with text as its only choice, and with the finish reason, the verdict, the notes
+// and the token counts of the response found. text is the whole answer, or the last piece of a stream.
 func (a *chatAnswer) finishText(head textCompletion, text string, found reply.Response) textCompletion {
 	finish := a.finishReason(found)
 	head.Choices = []textChoice{{Text: text, FinishReason: &finish}}

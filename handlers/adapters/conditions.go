@@ -17,7 +17,8 @@ const (
 	documentKey = "document"
 )
 
-// fieldOf returns the metadata key for an attribute's name in another interface.
+// fieldOf returns the metadata key for an attribute of another interface: "document_source" for "source",
+// "document_title" for "document_name", and the name itself for any other.
 func fieldOf(attribute string) string {
 	switch attribute {
 	case "source":
@@ -64,8 +65,8 @@ func oneOf(attribute string, values []conditions.Value) (c conditions.Condition,
 // negate returns the condition that c is not met.
 func negate(c conditions.Condition) conditions.Condition { return conditions.Condition{Not: &c} }
 
-// compare returns the condition that a field is greater ("gt", "gte") or less ("lt", "lte" and any other text) than a
-// value, or equal with an e. attribute is the field's name in the other interface.
+// compare returns the condition that a field is greater than a value ("gt"), at least it ("gte"), less ("lt"), or at
+// most it (any other text). attribute is the field's name in the other interface (fieldOf).
 func compare(attribute, by string, v conditions.Value) conditions.Condition {
 	c := conditions.Condition{Field: fieldOf(attribute)}
 	switch by {
@@ -201,7 +202,8 @@ func (c *difyCondition) onField(name string) (out conditions.Condition, ok bool)
 	return out, c.Comparison == "=" || c.Comparison == "≠"
 }
 
-// splitCommas returns the values and, of a single text with commas, also the parts between them: Dify writes lists so.
+// splitCommas returns the values as they are or, if there is a single text with commas in it, that text followed by the
+// parts between the commas, since Dify writes lists so. values must not be empty.
 func splitCommas(values []conditions.Value) []conditions.Value {
 	text, is := values[0].Any().(string)
 	if len(values) > 1 || !is || !strings.Contains(text, ",") {

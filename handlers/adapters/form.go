@@ -94,8 +94,8 @@ func (f *jsonForm) checkText(text string) error {
 	return nil
 }
 
-// writerOfForms returns the name of the generator that writes JSON: the named one, or else the first that is behind an
-// interface; "" if there is none.
+// writerOfForms returns the name of the generator that writes an answer as JSON: the one named, or the first if named
+// is chatModel. Only a generator that is reached over an API (TimeoutMS above 0) can; without such a one it returns "".
 func writerOfForms(writers []learned.ReaderInfo, named string) string {
 	at := slices.IndexFunc(writers, func(x learned.ReaderInfo) bool {
 		return x.TimeoutMS > 0 && (named == chatModel || x.Name == named)

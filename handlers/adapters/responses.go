@@ -166,8 +166,8 @@ func createResponse(r *http.Request, e handlers.AdmittedEngine) (out handlers.An
 	return out, nil
 }
 
-// withoutUnused removes from others, in place, the fields of OpenAI's that have no effect here, and returns it: the
-// fields that are unknown to us.
+// withoutUnused deletes OpenAI's fields that have no effect here from others and returns the same map: what is left are
+// fields that OpenAI does not have either.
 func withoutUnused(others map[string]any) map[string]any {
 	for _, name := range []string{
 		"include", "max_tool_calls", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention", "reasoning",

@@ -70,7 +70,8 @@ func listStores(totals *countedFiles) func(*http.Request, handlers.Manager) (any
 	}
 }
 
-// countedStore returns a collection as a vector store, with its files counted. It fails if there is none of this name.
+// countedStore returns a collection as a vector store with the number and the bytes of its files. It fails if there is
+// no collection of this name or its files cannot be counted.
 func countedStore(
 	ctx context.Context,
 	m handlers.Manager,
@@ -127,7 +128,8 @@ func createStore(r *http.Request, m handlers.Manager) (any, error) {
 	return storeDescribed(&info), nil
 }
 
-// storeDescribed returns a collection's description as a vector store, without counts of files.
+// storeDescribed returns a collection as a vector store by its description, with file counts of 0. A collection that
+// cannot be opened gets OpenAI's status "expired".
 func storeDescribed(info *collections.Info) vectorStore {
 	store := storeOf(info.Name, fileTotals{})
 	if info.Created != nil {

@@ -98,8 +98,9 @@ type collectionOverview struct {
 	passages  int
 }
 
-// listDocuments returns an overview of the documents that the caller may see, by the first mostListed of them or a few
-// more. It fails if they cannot be read.
+// listDocuments returns an overview of the documents that the caller in ctx may see: the first mostListed of them or a
+// few more, whether there are others, and the number of passages in the collection. It fails if documents cannot be
+// read.
 func listDocuments(ctx context.Context, e handlers.Engine) (all collectionOverview, err error) {
 	_, all.passages = e.Generation()
 	after := ""
@@ -131,8 +132,8 @@ func (o *collectionOverview) sizeText() string {
 	return documents + " with " + passages
 }
 
-// someTitles returns the titles of at most most documents, evenly chosen from the list, in words. It returns "" if
-// there are none.
+// someTitles returns the titles of at most so many documents (most), picked at equal distances from the list, as "“A”,
+// “B” and “C”". It returns "" if there are no documents.
 func (o *collectionOverview) someTitles(most int) string {
 	var names []string
 	n := min(most, len(o.documents))

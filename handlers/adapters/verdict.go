@@ -19,7 +19,8 @@ func cautionOf(r reply.Response) string {
 // verdictKey is what callers name the verdict as an attribute of passages.
 const verdictKey = "verdict"
 
-// addVerdict adds the verdict on the whole response to the metadata of one of its passages.
+// addVerdict sets verdictKey in the metadata of a passage to the verdict on the whole response. It does nothing if the
+// response has no verdict.
 func addVerdict(about map[string]any, r reply.Response) {
 	if r.Verdict != "" {
 		about[verdictKey] = r.Verdict

@@ -20,10 +20,10 @@ type Read struct {
 	Ranking float64
 }
 
-// Weigh adds weight times a passage's score in the ranking to each reading's Select, and sorts passages and readings by
-// the sum, the highest first. Both are then log-odds that the passage answers. It returns the old indexes in the new
-// order, which is stable. scores has one number for each passage. The old Readings are changed in place, r gets new
-// lists.
+// Weigh orders the passages that a reader read by reader and ranking together: it adds weight times a passage's score
+// in the ranking to the Select of its reading, and sorts passages and readings by the sum, the highest first. Equal
+// ones keep their order. scores has one number for each passage. It returns the old index of each passage in the new
+// order. The Readings of before are changed in place; r gets new lists.
 func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
 	for i := range r.Readings {
 		r.Readings[i].Select += weight * scores[i]
@@ -43,8 +43,8 @@ func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
 	return order
 }
 
-// Of returns the passages with these ids and their readings, in the order of ids. Ids that were not read are left out,
-// and so is Ranking.
+// Of returns the passages with these ids and their readings, in the order of ids. It leaves out ids that were not read.
+// Ranking is not set in the result.
 func (r *Read) Of(ids []string) (out Read) {
 	for _, id := range ids {
 		for i := range r.Passages {

@@ -120,9 +120,9 @@ search:
 	return read, next, nil
 }
 
-// joinTexts returns passages that follow each other in a document as one text, with what stands between and after them,
-// such as headings. number is the first one's: if it is not 1, that passage keeps what was put before its text for
-// context.
+// joinTexts returns successive passages of a document as one text, with what the document has between and after them,
+// such as headings. number is the first passage's number in the document. If that is not 1, its text is written as it
+// is stored, with the context that was put before it.
 func joinTexts(passages []corpus.Passage, number int) string {
 	var text strings.Builder
 	for i := range passages {

@@ -54,7 +54,8 @@ type Rarity struct {
 	Relative     float64 // IDF divided by that of a term that no passage has
 }
 
-// NearTerm returns a term of a question as ExplainNear returns it: idf is what it adds to a score of nearness.
+// NearTerm returns the TermScore of a term that counts for the nearness of a question's words. idf is what the term
+// adds to the score.
 func NearTerm(term string, docFrequency int, idf float32) TermScore {
 	return TermScore{
 		Term: term, Frequency: 1, DocFrequency: docFrequency, IDF: float64(idf), Boost: 1, Score: float64(idf), Near: true,

@@ -52,8 +52,8 @@ type operation struct {
 	last        int64  // version, where nothing is there; 0: it is not known that there was one
 }
 
-// createsDocument reports whether the operation makes a new document: there was none under its id. Then its condition
-// is a version in the place of a sequence number.
+// createsDocument reports whether the operation makes a new document, because there was none with its id. The condition
+// that it sends is then a version instead of a sequence number.
 func (o *operation) createsDocument() bool { return o.term == 0 }
 
 // appendLines appends the operation as the lines of a bulk request: action with condition, and the document unless it

@@ -136,10 +136,10 @@ type table struct {
 // mostKnown is how many passages a table knows.
 const mostKnown = 1 << 20
 
-// newTable returns an empty table that isFull with most passages.
+// newTable returns an empty table of ordinals, which counts as full (isFull) from most passages on.
 func newTable(most int) *table { return &table{at: map[string]rank.Ordinal{}, most: most} }
 
-// isFull reports whether the table knows as many passages as it may.
+// isFull reports whether the table knows at least as many passages as newTable was told.
 func (t *table) isFull() bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -34,8 +34,8 @@ func (s *Store) describe(
 // ErrNoIndex is the error of an index that is not there.
 var ErrNoIndex = errors.New("there is no such index in the cluster")
 
-// isNotOurs reports whether err says that there is no index of a name that this program could have opened: none at all,
-// one that something else made, or one in another format.
+// isNotOurs reports whether err says that this program cannot have opened an index of the name: there is none, another
+// program made it, or it has another format.
 func isNotOurs(err error) bool {
 	return errors.Is(err, ErrNoIndex) || errors.Is(err, schema.ErrForeign) || errors.As(err, new(*schema.FormatError))
 }

@@ -25,9 +25,9 @@ type documentTurn struct {
 	version  string        // of the register, where the turn is this change's; "": it is not
 }
 
-// turnOf returns the place of a change in the queue of its document's changes (documentTurn), which is named like
-// intent, the register in which that document's changes are written down. It makes no request, and claims nothing yet
-// (claimNext).
+// turnOf returns the place of a change in the queue of its document's changes (documentTurn). intent is the register in
+// which the document's changes are written down (intentOf); the register of the queue is named after it. It makes no
+// request and claims nothing; claimNext does.
 func (w *Writer) turnOf(intent *Register) *documentTurn {
 	r := w.store.Register("turn-" + intent.name)
 	r.made = &w.registers

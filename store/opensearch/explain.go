@@ -34,9 +34,9 @@ type leaf struct {
 // name returns the name of the leaf in a query, by which a hit says that it has it: FIELD:VALUE.
 func (l *leaf) name() string { return l.field + ":" + l.value }
 
-// allLeaves returns the values that the query looks for: own has one for each term of the question, in their order,
-// and forms a list for each of q.variants, with one for each form that passages have, by the counts that q has. A
-// list is empty if there is no such form.
+// allLeaves returns the leaves of a query: the terms and forms that it looks for in the index. own has one for each
+// term of the question, in their order. forms[i] has, for q.variants[i], one for each of its forms that some passage
+// has by q's counts; it is empty if there is none.
 func (q *wordQuery) allLeaves() (own []leaf, forms [][]leaf) {
 	for _, t := range q.terms {
 		own = append(own, leaf{t.text, q.field, t.text, t.count, t.count})
@@ -186,7 +186,9 @@ func shownEntry(entry string) string {
 	return strings.ReplaceAll(entry, forms.PairGap, " ")
 }
 
-// score returns the term and its score in the passage by the explanations, and nil if the passage does not have it.
+// score returns the score of the leaf's term in a passage, taken from the cluster's explanations of it (explain); nil
+// without an error if the passage does not have the term. It returns an error if an explanation lacks a part, such as
+// the frequency.
 func (l *leaf) score(whys map[leaf]*explanation) (*storage.TermScore, error) {
 	why := whys[*l]
 	if why == nil {

@@ -14,9 +14,9 @@ import (
 // will be is not known when the scores of candidates are fetched, so all are looked through then, by
 // the names of the terms that each meets, which saves a request.
 
-// wantsNames reports whether the scores of a question's candidates are to be asked for with the names of the terms
-// that they have: it is a question of words or phrases, Rarities was called, after which Holds will be, the names are
-// not known yet, and its terms fit into one search.
+// wantsNames reports whether a search for scores should also ask which terms each passage has, so that Holds needs no
+// request of its own. That is so if the key is of words or phrases, Rarities was called (Holds follows it), the names
+// are not known yet, and the question's terms fit into one search.
 func (r *request) wantsNames(key scoreKey) bool {
 	if key.field != schema.FieldWords && key.field != schema.FieldPairs ||
 		len(words{r, key.field}.query(key.question).splitQueries()) != 1 {

@@ -163,9 +163,9 @@ func (s *Store) Add(
 // current returns the manifest by which passages are written: the plan of what is being made, else the manifest.
 func (s *Store) current() *schema.Manifest { return s.about.Current() }
 
-// readBatch returns the next passages, batchPassages at most, each id once; ended is true if source has no more. A
-// passage that cannot be indexed is counted in report and left out if o.BadPassage allows that. It fails if source
-// does, or BadPassage returns an error.
+// readBatch returns the next passages of source, at most batchPassages; ended is true after the last. A passage that is
+// invalid, or whose id the batch has already, is left out and counted in report if o.BadPassage allows that
+// (skipPassage); otherwise readBatch fails. It also fails if source does.
 func (s *Store) readBatch(
 	source store.Stream,
 	o store.BuildOptions,
@@ -198,8 +198,9 @@ func (s *Store) readBatch(
 	return batch, false, nil
 }
 
-// skipPassage counts a passage as skipped and returns what o.BadPassage says: nil goes on. It returns err itself if
-// BadPassage is not set, or err does not concern one passage alone.
+// skipPassage decides whether indexing goes on after an error of one passage. If err concerns a single passage and
+// o.BadPassage is set, it counts the passage in report as skipped and returns what BadPassage returns: nil to go on.
+// Otherwise it returns err.
 func skipPassage(err error, o store.BuildOptions, report *store.BuildReport) error {
 	var read *corpus.ReadError
 	var clash *store.ClashError

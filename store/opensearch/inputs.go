@@ -152,8 +152,8 @@ func (w *inputWriter) finish() error {
 	return writeOnce(w.ctx, w.inputs.store.Register(w.name), data)
 }
 
-// writeOnce writes a register that is not there. It fails if the register has other data; to write the same once more
-// is no error.
+// writeOnce writes data to a register that does not exist yet. Repeating the same write is no error. It fails if the
+// register exists with other data, or the cluster does not answer.
 func writeOnce(ctx context.Context, r *Register, data []byte) error {
 	_, done, err := r.Write(ctx, data, "")
 	if err == nil && !done {

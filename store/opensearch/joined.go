@@ -151,7 +151,8 @@ func memberOf(id string) int {
 	return n
 }
 
-// memberIDLike returns the id plain with the member number that id has; plain itself in an index that is read alone.
+// memberIDLike returns plain, an id without a member number, with the member number of id appended (memberID). In a
+// store of a single index it returns plain.
 func (s *Store) memberIDLike(id, plain string) string {
 	if s.members == nil {
 		return plain
@@ -213,7 +214,8 @@ func (v *joinedView) LookupIn(ctx context.Context, collection string, ids []stri
 	return texts{v.request}.found(own, there)
 }
 
-// idsQuery returns the query of the passages with these ids, of a joined store each in the index of its member.
+// idsQuery returns the query that finds the passages with these ids. In a joined store, each id is looked for only in
+// the index whose number it ends with (memberID).
 func (s *Store) idsQuery(ids []string) object {
 	if s.members == nil {
 		return object{"ids": object{"values": ids}}

@@ -112,8 +112,8 @@ func (t tokens) Expect(query []float32) {
 	t.expecting[key] = lateQuestion{t.expert, query, script}
 }
 
-// expectedOf returns the key of the question that Expect announced with this vector, which has to be the same slice;
-// found is false if it announced none.
+// expectedOf returns the key under which Expect announced a vector for an expert; found is false if it did not. The
+// vector is recognised by its memory: query must be the slice that Expect got.
 func (r *request) expectedOf(x schema.Expert, query []float32) (key scoreKey, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

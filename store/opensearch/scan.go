@@ -253,7 +253,7 @@ func (e storedEncoder) Late() bool { return e.expert.Late }
 // Parts returns nil: no index has vectors of parts of passages.
 func (e storedEncoder) Parts() func(text string) []rank.Span { return nil }
 
-// Owner returns the expert whose vectors these are too; "": no other has them.
+// Owner returns the name of the expert whose vectors this expert uses; "" if it has vectors of its own.
 func (e storedEncoder) Owner() string { return e.expert.Owner }
 
 // fetchPassages bounds the passages of one request for vectors: the codes of a long passage are some 100 kB.

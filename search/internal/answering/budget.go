@@ -105,9 +105,9 @@ func (a *Answer) CutToLimits() error {
 	return a.Grow(0)
 }
 
-// boundSize adds the estimated size of the results of a page to a.bytes: those that are the largest of the page and of
-// the passages that models may still move to it. It returns the bytes that they take in memory beyond that. It fails if
-// the sizes of passages cannot be read, or as Grow does.
+// boundSize adds an upper estimate of the size of a page's results to a.bytes, and returns how many more bytes they
+// take in memory. moved holds the passages that models may still move to the page: the estimate is for the largest
+// passages of both lists, as many as the page has. It fails if the sizes of passages cannot be read.
 func (a *Answer) boundSize(page, moved []fusion.Item) (more int, err error) {
 	whole := a.Plan.Fields.Title || a.Plan.Fields.Text || a.Plan.Fields.Tags ||
 		a.Plan.Fields.Metadata || a.Plan.Fields.Document

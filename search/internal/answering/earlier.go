@@ -46,7 +46,8 @@ func (c *Candidates) BehindEarlier(ctx context.Context, earlier *sources.Finding
 	return behind
 }
 
-// foundBy returns the ordinals of all hits, ascending, each once; not nil.
+// foundBy returns the ordinals of all hits of the findings, ascending and without repetitions; empty and not nil if
+// there are none.
 func foundBy(findings []sources.Finding) []rank.Ordinal {
 	all := []rank.Ordinal{}
 	for _, f := range findings {
@@ -155,7 +156,8 @@ func (r *Ranking) AddEarlier(behind *Ranking, about Topic) error {
 	return nil
 }
 
-// areInTopic returns, for each item, whether its passage is of the topic's document. It fails if ids cannot be read.
+// areInTopic returns, for each item, whether its passage is from the document that the topic is about; all false for a
+// topic without a document. It fails if ids cannot be read.
 func (r *Ranking) areInTopic(items []fusion.Item, about Topic) ([]bool, error) {
 	in := make([]bool, len(items))
 	if about.Group == "" {

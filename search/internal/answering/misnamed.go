@@ -120,8 +120,8 @@ func namesAnother(passages []corpus.Passage, m naming.Mention) bool {
 // untitledNames is the number of first passages in which namesAnother counts a name that is only in the text.
 const untitledNames = 5
 
-// restsOn returns the text that an answer rests on: the first passage with its title, heading and document, and the
-// passage of the first extract if that is another one.
+// restsOn returns the text in which the names of the question are looked for: the first passage with its title, heading
+// and document and, if the first extract is from another passage, that one's title and text.
 func (a *Answer) restsOn(first *corpus.Passage) string {
 	parts := []string{first.Title, first.Text}
 	if at := reply.PlaceOf(first); at.Document != nil {
@@ -137,8 +137,8 @@ func (a *Answer) restsOn(first *corpus.Passage) string {
 	return strings.Join(parts, ". ")
 }
 
-// rarityOf reports whether one of these words of the question is rare in the collection (commonWord or more), and
-// whether one of them is in no passage.
+// rarityOf reports whether one of the given words is rare in the collection (commonWord or more), and whether one is in
+// no passage (nowhere). Words that are not among the question's keys k do not count.
 func rarityOf(k *sources.Keys, words []string) (rare, nowhere bool) {
 	for _, x := range k.List {
 		if x.Pair || !slices.ContainsFunc(words, func(word string) bool { return naming.Bare(x.Text) == word }) {

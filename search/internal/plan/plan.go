@@ -73,8 +73,8 @@ func (p *Plan) Weighs(x *learned.LoadedReranker) bool {
 	return x.Weight != nil && len(p.Methods) > 0 && p.Methods[0].WeighsByQuestion()
 }
 
-// Window returns how many of the first items of a ranking of so many the reranker scores. It returns 0 if there is no
-// reranker.
+// Window returns how many of a ranking's first items the reranker scores; 0 without a reranker. items is the length of
+// the ranking.
 func (p *Plan) Window(items int) int {
 	if p.Reranker == nil {
 		return 0
@@ -88,7 +88,8 @@ func (p *Plan) ReadTwice() bool {
 	return p.Reader != nil && p.Reranker != nil && p.Reranker.Reads && p.Reranker.Name == p.Reader.Name
 }
 
-// Judges returns how many models, of reranker and reader, add a contribution to the scores.
+// Judges returns how many models add a contribution to the scores of passages, from 0 to 2: the reranker, and the
+// reader if its scores have a weight in the ranking.
 func (p *Plan) Judges() (n int) {
 	if p.Reranker != nil {
 		n++

@@ -98,7 +98,8 @@ type Finding struct {
 	gate        []float32 // the probability of each domain of the source's head; nil: it has none
 }
 
-// keepPartial returns err, but nil for a *storage.PartialError, which it keeps in f.Partial if that is nil.
+// keepPartial returns err, except that a *storage.PartialError becomes nil: the result is usable, and the error is kept
+// in f.Partial unless there is one already.
 func (f *Finding) keepPartial(err error) error {
 	var partial *storage.PartialError
 	if errors.As(err, &partial) {

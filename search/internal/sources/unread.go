@@ -13,8 +13,9 @@ import (
 	"example.org/conclave/search/learned"
 )
 
-// tellLanguages sets the languages of the question and of the collection, and p.unread: the sources that do not read
-// these (Findings.Reads), and the reason for users. That is nil if no expert is asked that reads both.
+// tellLanguages sets the languages of the question and of the collection, and p.unread: the experts that do not read
+// these (Findings.Reads), each with the reason for users. p.unread stays nil if no other expert is asked, so that the
+// question is not left without one. It does nothing if no expert is restricted to languages.
 func (p *Findings) tellLanguages(ctx context.Context, view *snapshot.PinnedView) {
 	restricted, differ := p.Panel.languagesOf(p.Inquiry.Wanted)
 	switch {
@@ -43,8 +44,9 @@ func (p *Findings) tellLanguages(ctx context.Context, view *snapshot.PinnedView)
 	}
 }
 
-// languagesOf returns the languages of the sources at these indexes; nil if none is restricted to some. differ says
-// that some of them read other languages than the shipped experts, so that it matters which ones passages are in.
+// languagesOf returns the languages that the first of these sources with a restriction reads (indexes of Sources); nil
+// if none is restricted. differ is true if the sources read different languages, or one of them is Foreign: then the
+// collection's own languages matter.
 func (p *Panel) languagesOf(wanted []int) (restricted learned.Languages, differ bool) {
 	for _, at := range wanted {
 		x := p.ExpertOf(at)
@@ -63,14 +65,14 @@ func (p *Panel) languagesOf(wanted []int) (restricted learned.Languages, differ 
 	return restricted, differ
 }
 
-// Reads reports whether a model of these languages reads the question's language and one of the collection's; true if
-// they are not known.
+// Reads reports whether a model that reads the languages by can read the question, and at least one language of the
+// collection. Languages that are not known count as read.
 func (p *Findings) Reads(by learned.Languages) bool {
 	return by.Reads(p.language) && by.ReadsAny(p.languages)
 }
 
-// unreadBy returns the English name of the language that a model of these languages does not read, of the question or
-// of the collection.
+// unreadBy returns the English name of the language that a model with the languages by cannot read: that of the
+// question or, if it reads this one, the collection's most frequent.
 func (p *Findings) unreadBy(by learned.Languages) string {
 	if by.Reads(p.language) && len(p.languages) > 0 {
 		return languages.NameOf(p.languages[0])

@@ -102,8 +102,9 @@ const (
 	MarkStandIn = ":stand-in"
 )
 
-// ReadMarks returns the marks of a passage beside those of experts: MarkCut and MarkUnread by how encoders read it, and
-// MarkFirst of the first passage of a document.
+// ReadMarks returns the marks of a passage other than those of the experts: MarkCut if an encoder reads only its
+// beginning, MarkUnread if one can hardly read it, and MarkFirst if it is the first of a document. It returns nil if
+// none applies.
 func ReadMarks(encoders []store.PassageEncoder, p corpus.Passage) (marks []string) {
 	cut, unread, _ := store.ReadsOf(encoders, p)
 	if cut {

@@ -249,7 +249,8 @@ func checkContains(has, want object) error {
 	return nil
 }
 
-// same reports whether got, a value that was decoded from JSON, equals want; an int in want equals a JSON number.
+// same reports whether got, a value decoded from JSON, equals want. An int in want equals the same number in JSON; ints
+// deeper inside want do not.
 func same(got, want any) bool {
 	if n, ok := want.(int); ok {
 		want = float64(n)
