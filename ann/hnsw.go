@@ -95,9 +95,9 @@ func scanIsFaster(allowed, n, ef int) bool {
 	return float64(allowed) <= graph.ComparedPerKept*float64(ef)*passing
 }
 
-// Search returns up to o.K hits, the best first, with their exact inner products. It walks the graph unless o.Exact
-// is set or comparing all vectors that may be found is faster (scanIsFaster). It fails if the query or o is invalid
-// (checkQuery), a file is damaged or ctx ends.
+// Search returns up to o.K hits, the best first, with their exact inner products. It compares all vectors that may be
+// found if o.Exact is set, or if that is faster than walking the graph (scanIsFaster) and o.Walk is not set; otherwise
+// it walks the graph. It fails if the query or o is invalid (checkQuery), a file is damaged or ctx ends.
 func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err

@@ -120,9 +120,11 @@ type Features struct {
 	Symbols float64
 }
 
-// FeaturesOf returns the features of a question from the table of candidates and what was observed of the sources.
-// Leads and shares are of the sources' own hits; spreads and heights of all scores that the table has of candidates
-// that one of these sources found. Lexical or Late is nil without such a source.
+// FeaturesOf returns the features by which a Gate weights the sources for one question. Dense has a row for each dense
+// source, in the order of sources; Lexical and Late are nil if sources has none of that kind, and Exact and Symbols are
+// then 0. Differences between scores of first hits, and shares of common hits, are computed from each source's own
+// hits. Spreads and heights are computed from all scores in the table c, of the candidates that one of these sources
+// found.
 func FeaturesOf(c *Candidates, sources []ObservedSource) Features {
 	lexical := -1
 	late := -1

@@ -242,9 +242,10 @@ var negation = regexp.MustCompile(`^(?:no|not|none|nothing|never|neither|nor|can
 	`nicht|nichts|kein(?:e|en|em|er|es)?|weder|niet|niets|geen|` +
 	`ne|pas|aucune?|rien|n['’].+|ning[uú]n[oa]?|nada|sin|non|nessun[oa]?|nulla|n[aã]o|nenhuma?)$`)
 
-// missingNames returns the numbers and names of a sentence that none of the passages with these numbers has. A name is
-// a word with a capital letter that is not the first. Names are not looked for if the sentence is foreign (isForeign),
-// or if the passages are in a language that writes all nouns with a capital letter.
+// missingNames returns the words of a sentence, each once, that have a digit or are names and that none of the passages
+// at these indices contains in any inflection. A name is a word with a capital letter that is not the sentence's first.
+// Only words with digits are looked for if the sentence is foreign (isForeign), or if the passages are in a language
+// that writes all nouns with a capital letter.
 func (c *comparison) missingNames(sentence string, passages []int, foreign bool) (missing []string) {
 	for i, field := range strings.Fields(sentence) {
 		field = strings.TrimFunc(field, func(r rune) bool { return !isWordRune(r) })

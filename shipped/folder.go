@@ -43,7 +43,8 @@ func Installed(cache provision.Cache, name string) bool {
 	return err == nil
 }
 
-// Load loads an expert's bundle from Folder. It returns a *BundleError if there is none or it is damaged.
+// Load loads an expert's bundle from the folder that Folder finds. It returns a *BundleError if there is no bundle, the
+// bundle is damaged, or a delta was not merged with its base; a damaged delta is another error.
 func Load(config configs.Config, cache provision.Cache, name string) (*models.Bundle, error) {
 	folder, err := Folder(config, cache, name)
 	if err != nil {

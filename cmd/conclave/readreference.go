@@ -55,8 +55,9 @@ func printComparison(out io.Writer, source *documents.Stream, reference string, 
 	})
 }
 
-// readTexts returns the texts of all documents of a stream, one after the other, and the media type of the first. It
-// fails as the stream does, and if the passages of a document do not fit together.
+// readTexts returns the texts of all documents of a stream, each followed by a newline, and the media type of the first
+// passage that has one; "" if none has. It fails if the stream fails or the passages of a document do not fit together
+// (corpus.JoinDocument).
 func readTexts(source *documents.Stream) (all, mediaType string, err error) {
 	var texts strings.Builder
 	var passages []corpus.Passage // of one document

@@ -208,9 +208,10 @@ func (a *Admission) GrowAnswer(r *http.Request, bytes int) error {
 	return a.growAnswer(&ExchangeOf(r.Context()).Admitted, int64(bytes)+overload.Overhead(r))
 }
 
-// waitForMemory waits until there is memory for an answer of so many bytes and what sending them takes, and takes it.
-// While it waits, place, if not nil, counts as idle. It returns a problem if the answer needs more than all memory for
-// answers, or none came free in time.
+// waitForMemory takes memory for an answer of so many bytes and for sending it (overload.Overhead), and waits until it
+// is free. The caller gives the share back to AnswerMemory. While it waits, place, if not nil, counts as idle. It
+// returns a problem if the answer may never have so much, too many large answers wait already, or ctx's deadline
+// passes; if ctx is cancelled, ctx's error.
 func (a *Admission) waitForMemory(
 	ctx context.Context,
 	r *http.Request,

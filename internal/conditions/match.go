@@ -29,7 +29,9 @@ func (n *Node) matches(tags []string, some func(field string, has func(Datum) bo
 	return some(n.Field, n.Test.Has)
 }
 
-// Has reports whether the interval contains a value.
+// Has reports whether the interval contains a value: a word from From (included) to To (excluded; "": no bound), or
+// another value's Key from Low to High (both included). It returns false for a value of another kind than the
+// interval's.
 func (i Interval) Has(d Datum) bool {
 	switch {
 	case d.Kind != i.Kind:

@@ -186,8 +186,8 @@ var learned = sync.OnceValue(func() *model { return learnFrom(examples) })
 //go:embed examples.txt
 var examples string
 
-// learnFrom returns the model of examples, in the form that the head of examples.txt describes; one kind has to be
-// "question".
+// learnFrom returns the model of a text with examples, in the form that the head of examples.txt describes. It does not
+// check the form. The text must have a kind "question": without it, classifying a message with the model panics.
 func learnFrom(text string) *model {
 	m := &model{}
 	all := map[string]bool{}

@@ -49,8 +49,9 @@ func granularOf(e *calibration.Evidence, names []string) []granular {
 	return out
 }
 
-// surest returns the outcome of the granularity whose first passage is the most probable at a temperature: that
-// probability, and whether it answers. slope is the derivative of the probability by the temperature.
+// surest chooses the granularity whose first passage is the most probable one at a temperature. o has that probability
+// and whether the passage answers the question; slope is the derivative of the probability by the temperature. Without
+// granularities, both are zero.
 func (g *granular) surest(temperature float64) (o calibration.Outcome, slope float64) {
 	best := -1.
 	for i, scores := range g.scores {

@@ -12,8 +12,9 @@ import (
 	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
-// Reads returns how the encoders read the live passages: of how many that is known, how many of these they read only
-// the beginning of (Cut) or can hardly read (Unread), and of how many it is unknown.
+// Reads counts the live passages by how the encoders read them. Known are the passages for which that was noted when
+// they were indexed; of these, Cut are those of which an encoder reads only the beginning, and Unread those that one
+// can hardly read. Unknown are the passages for which nothing was noted; it is 0 if the collection has no experts.
 func (g *Generation) Reads() (out store.Reads) {
 	for i, s := range g.segments {
 		alive := s.store.Len() - s.dead.Count()

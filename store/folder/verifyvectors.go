@@ -9,9 +9,10 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// VerifyVectors compares the checksums of the files of all experts' vectors that were not compared since they were
-// opened. An expert's first search does it otherwise, and takes as long as reading the files. The error names every
-// damaged file; only searches of its expert fail. If ctx ends it, the next call or search goes on from there.
+// VerifyVectors compares the checksums of all experts' vector files, except those that were compared since they were
+// opened. The error names every damaged file; searches of other experts still work. If ctx ends, it stops, and may
+// return nil: check ctx.Err(). The next call goes on from there. Without this call, an expert's first search compares
+// the checksums and takes as long as reading the files.
 func (g *Generation) VerifyVectors(ctx context.Context) error { return g.verifyVectors(ctx, nil) }
 
 // verifyVectors compares the checksums of the files of all experts' vectors that were not compared since they were

@@ -223,8 +223,10 @@ func (w words) Scores(ctx context.Context, question string, passages []rank.Ordi
 	return w.fetchScores(ctx, scoreKey{w.field, question}, passages, out)
 }
 
-// UpperBound returns a score that no passage exceeds for a question, by the counts of its terms; 0 if there is nothing
-// to look for. With a *storage.PartialError words were counted inexactly.
+// UpperBound returns a score that no passage exceeds for a question, from the counts of its terms; 0 if there is
+// nothing to look for. If words were counted inexactly, in a part of the shards or before the latest changes, it
+// returns the bound by these counts and a *storage.PartialError; a passage may exceed it then. With any other error the
+// bound is 0.
 func (w words) UpperBound(ctx context.Context, question string) (float64, error) {
 	q := w.query(question)
 	if q.isEmptyQuery() {

@@ -84,9 +84,11 @@ type lateQuestion struct {
 	script object
 }
 
-// Expect announces that passages will be scored for a question, so that Prefetch has the cluster compute the scores
-// by a script. It does nothing if the question has more than mostScripted vectors or cannot be compared, or the
-// cluster did not run the script a moment ago. query is told again by its memory: Scores has to get the same slice.
+// Expect announces a question, as a vector for each token, before its hits are known. Prefetch then has the cluster
+// score passages for it by a script; otherwise Scores fetches their codes and scores them here. Scores has to get the
+// same slice, which is compared by its address, so the caller must not change it. Expect does nothing if the question
+// is empty, does not fit the dimension or has more than mostScripted vectors, or if the cluster failed to run the
+// script within unscriptedFor.
 func (t tokens) Expect(query []float32) {
 	if time.Now().UnixNano() < t.corpus.unscripted.Load() {
 		return

@@ -51,9 +51,10 @@ type Cost struct {
 	EncodersQPS float64 `json:"encoders_qps"`
 }
 
-// ableExperts returns the experts of which some are asked, and those that are always asked. With Familiar, these are
-// the ones that know how familiar they are with a question, and the others; without it, those with an ensemble, and
-// none.
+// ableExperts returns the dense experts from which a method chooses for each question (able), and those that are asked
+// for every question (always). If Familiar is set, able are the experts with representatives, which say how familiar
+// they are with a question, and always are the others. Otherwise able are the experts with an ensemble; the others are
+// in neither list, and always is nil.
 func (o *Workload) ableExperts(l *assembly.Assembly) (able, always []*experts.Expert) {
 	for _, e := range l.Experts.Dense() {
 		vectors := e.Bundle.Manifest.Vectors

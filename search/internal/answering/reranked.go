@@ -175,7 +175,8 @@ func weightOf(p *plan.Plan, x *learned.LoadedReranker, items []fusion.Item, rera
 	return others / own
 }
 
-// deviation returns the standard deviation of at least one number.
+// deviation returns the standard deviation of all numbers, divided by their number and not by one less: 0 for a single
+// number, NaN for none.
 func deviation(all []float64) float64 {
 	mean, squares := 0.0, 0.0
 	for _, x := range all {

@@ -159,7 +159,8 @@ func (p *Findings) IsUnusual(words []string) bool {
 	})
 }
 
-// ExpertOf returns the expert of the source at an index of Sources; nil if the source is BM25.
+// ExpertOf returns the expert of Sources[at], dense or of late interaction; nil for the sources that have no expert:
+// words, phrases and nearness. It panics if there is no such index.
 func (p *Panel) ExpertOf(at int) *learned.Expert {
 	switch x := p.Sources[at].(type) {
 	case *Dense:

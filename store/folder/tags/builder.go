@@ -127,7 +127,8 @@ func (l *passageList) runs() []byte {
 	return out
 }
 
-// Write writes the index to a new file, without syncing it. If it fails, it leaves no file.
+// Write creates the file at path and writes the index to it, without syncing it. It fails with fs.ErrExist if there is
+// a file, which stays as it is. If writing fails, it removes the file.
 func (b *Builder) Write(d disk.Disk, path string) (err error) {
 	file, err := d.CreateFile(path)
 	if err != nil {

@@ -123,8 +123,9 @@ func settingsOf(m *schema.Manifest) []byte {
 	return []byte(m.Settings)
 }
 
-// Configure replaces the text of the settings. This process uses it at once, other servers from their next look at
-// the index on. It fails if the cluster does not answer or refuses it.
+// Configure replaces the text of the collection's settings, which it does not check; an empty text means no settings.
+// This process uses the text at once, other servers when they next look at the index. It fails if the cluster does not
+// answer or refuses the change, or the index has no manifest yet (schema.ErrUnfinished).
 func (b *backend) Configure(ctx context.Context, text []byte) error {
 	if err := b.Store().Configure(ctx, string(text)); err != nil {
 		return err

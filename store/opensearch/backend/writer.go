@@ -30,8 +30,9 @@ func (b *backend) Write(ctx context.Context, o store.WriteOptions) (store.Writer
 	return &writer{w, b.Corpus}, nil
 }
 
-// Wait waits until searches see the change with a sequence number, 0 for all changes. In an index with few passages
-// it then draws the sample again, which the confidence of answers needs. It fails as opensearch.Writer.Wait does.
+// Wait waits until searches see the change with a sequence number; 0: all changes that were acknowledged before the
+// call. In an index with few passages it then draws the random sample again that the confidence of answers needs. It
+// fails if the cluster does not answer within the writer's patience or ctx ends, not if drawing the sample fails.
 func (w *writer) Wait(ctx context.Context, seq uint64) error {
 	if err := w.Writer.Wait(ctx, seq); err != nil {
 		return err
@@ -40,8 +41,9 @@ func (w *writer) Wait(ctx context.Context, seq uint64) error {
 	return nil
 }
 
-// Visible waits until searches see all changes that were acknowledged. The second parameter is not used: the cluster
-// has no backlog. It fails as Wait does.
+// Visible waits until searches see all changes that were acknowledged before the call. It never calls its second
+// argument, since the cluster has no backlog. It fails if the cluster does not answer within the writer's patience or
+// ctx ends.
 func (w *writer) Visible(ctx context.Context, _ func(store.Backlog) error) error {
 	return w.Wait(ctx, 0)
 }
