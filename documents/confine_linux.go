@@ -47,7 +47,7 @@ func confine(memory int64, yields bool) (*confinement, error) {
 	return c, nil
 }
 
-// mapped returns the size of the process's address space in bytes.
+// mapped returns the size of this process's address space in bytes. It fails if /proc/self/statm cannot be read.
 func (c *confinement) mapped() (int64, error) {
 	var text [128]byte
 	n, err := c.statm.ReadAt(text[:], 0)

@@ -176,8 +176,10 @@ func (w *writer) warn(format string, args ...any) {
 // document is refused.
 func (w *writer) add(kind Kind, level int, text string) { w.addRow(kind, level, "", text) }
 
-// addRow appends a block as add does. header is the row of column names that it stands below, already clean; "" if
-// there is none.
+// addRow appends a block of text; kind 0 is a paragraph, and level is that of a heading or item, else 0. header is the
+// row of column names that a row of a table stands below, already clean; "" if there is none. It does nothing if the
+// text is blank or a limit was exceeded before. If the text is beyond the limits it sets w.err, and the document is
+// refused.
 func (w *writer) addRow(kind Kind, level int, header, text string) {
 	if kind == Code {
 		text = strings.Trim(strings.ToValidUTF8(stripControl(text), ""), "\n")

@@ -65,9 +65,9 @@ func readEPUB(w *writer, data []byte) (string, error) {
 	return title, nil
 }
 
-// chaptersOf returns the paths of the chapters in the archive, in reading order and each once, and the title, from
-// the content of a book's package file. folder is the path of the folder of the package file; "" for the root of
-// the archive.
+// chaptersOf returns the paths of the chapters in the archive, in reading order and each once, and the title, from the
+// content of a book's package file. folder is the path of the folder of the package file; "" for the root of the
+// archive. The title is "" if there is none. Damaged XML is an *UnreadableError.
 func chaptersOf(book []byte, folder string) (chapters []string, title string, err error) {
 	parts := map[string]string{}
 	read := map[string]bool{}

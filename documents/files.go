@@ -218,8 +218,10 @@ func Expand(name string, data []byte, limits Limits, visit func(Member) error) e
 	return expand(name, data, limits, limits.Depth, &left, &members, visit)
 }
 
-// expand does the work of Expand. left and members count down the bytes and files that may still be unpacked; it
-// changes both. depth is how many archives may still be nested.
+// expand calls visit for the file data, or for each file inside if it is an archive or a mailbox, with name and the
+// path within it joined by slashes. left and members are how many bytes and files may still be unpacked; it counts both
+// down. depth is how many archives may still be nested. It returns visit's first error, or an *UnreadableError if an
+// archive is damaged or beyond a limit.
 func expand(
 	name string,
 	data []byte,

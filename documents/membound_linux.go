@@ -17,8 +17,9 @@ type memoryBound struct {
 	room    int64 // bytes in addition to atStart that are allowed now
 }
 
-// boundMemory bounds the address space of the process pid to what it has now, plus the memory for an empty file.
-// memory is ServeOptions.Memory; 0 sets no bound.
+// boundMemory limits the address space of the process pid to its present size plus the memory for an empty file. The
+// result changes the limit for later files. memory is ServeOptions.Memory; with 0 there is no limit. It fails if the
+// process is gone or the limit cannot be set.
 func boundMemory(pid int, memory int64) (*memoryBound, error) {
 	b := &memoryBound{pid: pid, memory: memory}
 	if memory == 0 {

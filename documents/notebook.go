@@ -77,5 +77,6 @@ func readNotebook(w *writer, text string) (string, error) {
 // notebookTextOrNo is an output of a notebook that may be text; its text is empty for others, such as objects.
 type notebookTextOrNo struct{ text notebookText }
 
-// UnmarshalJSON reads text as notebookText does. The error is always nil.
+// UnmarshalJSON reads a string, or a list of strings, which it joins; any other value leaves the text as it was. The
+// error is always nil.
 func (t *notebookTextOrNo) UnmarshalJSON(data []byte) error { return t.text.UnmarshalJSON(data) }

@@ -23,7 +23,9 @@ func readODF(w *writer, data []byte) (string, error) { return readOpenDocument(w
 // The result is that of readODF.
 func readODS(w *writer, data []byte) (string, error) { return readOpenDocument(w, data, true) }
 
-// readOpenDocument does the work of readODF, and with sheets that of readODS.
+// readOpenDocument writes an OpenDocument file to w and returns its title, else the first heading, else "". With sheets
+// it reads a spreadsheet, each sheet as a page; without, a text or a presentation. The error is an *UnreadableError if
+// the file is encrypted, damaged or beyond the limits.
 func readOpenDocument(w *writer, data []byte, sheets bool) (string, error) {
 	p, err := openParts(data, w.limits)
 	if err != nil {

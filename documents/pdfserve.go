@@ -41,9 +41,9 @@ func CompilePDFium(ctx context.Context, cache string) error {
 	return pool.Close()
 }
 
-// openPDFium starts PDFium, a WebAssembly module that cannot open files, and returns its pool of one instance,
-// which the caller closes. cache is the folder for its compiled form; with "" or a folder that cannot be written,
-// as in a read-only container, starting takes seconds.
+// openPDFium starts PDFium, a WebAssembly module that cannot open files, and returns its pool of one instance, which
+// the caller closes. cache is the folder for its compiled form; with "" or a folder that cannot be written, as in a
+// read-only container, starting takes seconds. It fails if the module cannot be started.
 func openPDFium(ctx context.Context, cache string) (pdfium.Pool, error) {
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemoryPages).
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling)

@@ -112,7 +112,9 @@ func (x *Adapter) documentedOperation() (o schema.Operation, err error) {
 	return o, nil
 }
 
-// adapterRoute returns the route handler of an adapter: it asks the adapter and sends its answer.
+// adapterRoute returns the route handler of an adapter. It asks the adapter (askAdapter) and sends its answer: events,
+// a value or JSON text, or only the status if the answer is empty. It returns the errors of both, before anything is
+// sent.
 func adapterRoute(x *Adapter) func(*API, *call) error {
 	return func(_ *API, c *call) error {
 		answer, err := c.askAdapter(x)

@@ -109,7 +109,8 @@ func typeOf(v conditions.Value) conditions.Type {
 	return conditions.Numeric
 }
 
-// getOpenAPI returns the handler that serves openapi.yaml as JSON or, for TypeYAML, as YAML.
+// getOpenAPI returns the route handler that serves openapi.yaml, with the server's base path in it, as JSON or, for
+// TypeYAML, as YAML. The handler fails if the request ends before a processor is free.
 func getOpenAPI(contentType string) func(*API, *call) error {
 	return func(_ *API, c *call) error {
 		text := schema.APIDocument().JSON

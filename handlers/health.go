@@ -124,7 +124,7 @@ func (a *API) healthOf(r *Readiness, apart bool) (health Health, err error) {
 	return health, nil
 }
 
-// getMetrics answers GET /metrics with the metrics that the call's key may see.
+// getMetrics answers GET /metrics with the metrics that the call's key may see. The error is always nil.
 func (a *API) getMetrics(c *call) error {
 	a.options.Metrics.handler(front.ExchangeOf(c.r.Context()).Key).ServeHTTP(c.w, c.r)
 	return nil

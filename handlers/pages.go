@@ -118,8 +118,9 @@ func (a *API) getGuideSearch(c *call) error {
 	return c.showPage(schema.TypeHTML, text)
 }
 
-// sendOnce answers with a text that only another version of the program changes. It sends an ETag, and answers 304
-// without the text if the client's If-None-Match has it.
+// sendOnce answers with a text that changes only with the program's version. It sends an ETag, and answers 304 without
+// the text if the client's If-None-Match has it. It fails if the request ends before a processor is free, or the text
+// cannot be sent.
 func (c *call) sendOnce(contentType string, text []byte) error {
 	w, r := c.w, c.r
 	var sum [sha256.Size]byte

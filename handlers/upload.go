@@ -58,9 +58,11 @@ const (
 // lines at a time, so that slow senders do not block others.
 const openUploads = 16
 
-// postPassages answers POST /v1/passages. One goroutine reads lines, and this one stores those that arrived while the
-// group before was made durable. If storing is slower than sending, the client is held back, so a body of any size
-// takes a few megabytes of memory.
+// postPassages answers POST /v1/passages: it stores the passages in the lines of the body, and answers with the result
+// of each line and the counts. One goroutine reads lines, and this one stores those that arrived while the group before
+// was made durable. If storing is slower than sending, the client is held back, so a body of any size takes a few
+// megabytes of memory. It returns a problem if nothing was read; a later problem ends the answer, and lines that were
+// stored stay stored.
 func (a *API) postPassages(c *call) error {
 	w, r := c.w, c.r
 	writer, err := a.passageWriter()

@@ -22,7 +22,8 @@ func plainFiles(b *book) (all []Document) {
 	return all
 }
 
-// renderList returns the text of llms.txt: the list of pages with their first sentences.
+// renderList returns the text of llms.txt: the list of the guide's pages, by chapters, each with its link and first
+// sentence. It fails if a page is not built into the program.
 func (b *book) renderList() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("# conclave\n\n> Answers questions from people's own documents: it finds the passages that answer, " +

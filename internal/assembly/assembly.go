@@ -182,8 +182,8 @@ func (a *Assembly) tellSearched() {
 }
 
 // ForFitting returns an Assembly over the same open store and experts, with the limits of config and without the
-// collection's calibration: to fit a new one. Its Close ends only its engine, and must come before that of a. The
-// experts must not change meanwhile.
+// collection's calibration, for fitting a new one. Its Close ends only its engine, and must come before that of a. The
+// experts must not change meanwhile. It fails if the engine cannot be started.
 func (a *Assembly) ForFitting(config configs.Config) (*Assembly, error) {
 	own := &Assembly{Store: a.Store, Experts: a.Experts, Absent: a.Absent, options: a.options, borrowed: true}
 	own.options.Config, own.options.Uncalibrated = config, true

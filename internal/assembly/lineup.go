@@ -260,9 +260,10 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 	}
 }
 
-// shippedGate sets the shipped gate and confidences for a collection without a calibration. It does nothing if an
-// expert's vectors do not have unit length, for which the gate does not hold. The confidences need late interaction,
-// with which they were fitted.
+// shippedGate sets the gate in made.Defaults to the shipped one, for a collection without a calibration, and with late
+// interaction also the shipped confidences, which were fitted with it. It does nothing if there is no dense expert, an
+// expert's vectors do not have unit length, for which the gate does not hold, or no gate is shipped. It fails if a
+// shipped file is damaged.
 func (a *Assembly) shippedGate(made *search.LineUp) error {
 	dense := a.Experts.Dense()
 	longer := func(e *experts.Expert) bool { return !e.Bundle.Manifest.UnitLength() }

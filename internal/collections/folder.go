@@ -66,8 +66,8 @@ func (f *Folder) Snapshots(name string) string { return filepath.Join(f.path, sn
 // Disk returns the file system of the folder.
 func (f *Folder) Disk() disk.Disk { return f.disk }
 
-// Names returns the names of the collections, sorted. A folder counts as one if it has any file that a collection has,
-// even if it is damaged.
+// Names returns the names of the collections, sorted; nil if there are none. A folder counts as one if it has any file
+// that a collection has, even if that is damaged. It fails if the data folder or one of its folders cannot be read.
 func (f *Folder) Names() (names []string, err error) {
 	entries, err := f.disk.ReadDir(f.path)
 	if err != nil {
@@ -86,7 +86,8 @@ func (f *Folder) Names() (names []string, err error) {
 	return names, nil
 }
 
-// Has reports whether there is a collection with a name; false for a name that none can have.
+// Has reports whether there is a collection with this name; false for a name that no collection can have. It fails if
+// the collection's folder cannot be read.
 func (f *Folder) Has(name string) (bool, error) {
 	if CheckName(name) != nil {
 		return false, nil

@@ -121,8 +121,8 @@ type record struct {
 	Settings `yaml:",inline"`
 }
 
-// Read returns the settings of a collection in a folder, and when it was made: zero values for one that was
-// made otherwise.
+// Read returns the settings of the collection in the folder dir, and when it was made; zero values if it has no
+// settings file. It fails if the file cannot be read or parsed.
 func Read(d disk.Disk, dir string) (s Settings, created time.Time, err error) {
 	text, err := ReadText(d, dir)
 	if err == nil {
@@ -159,7 +159,8 @@ func Parse(text []byte) (s Settings, created time.Time, err error) {
 	return r.Settings, r.Created, err
 }
 
-// WriteText replaces the settings file of a collection in a folder, durably.
+// WriteText replaces the settings file of the collection in the folder dir, or makes it. It returns when the file is
+// durable. If it fails, the file that was there stays.
 func WriteText(d disk.Disk, dir string, text []byte) error {
 	return disk.ReplaceFile(d, filepath.Join(dir, settingsName), func(file *disk.Replacement) error {
 		_, err := file.Write(text)
@@ -172,8 +173,9 @@ func Format(s Settings, created time.Time) ([]byte, error) {
 	return yaml.Marshal(record{created.UTC().Truncate(time.Second), s})
 }
 
-// Write writes the settings file of a new collection into its folder, durably. It must not exist: it would be
-// overwritten.
+// Write writes the settings file of a new collection into the folder dir, and returns when it is durable. It overwrites
+// an existing file. After an error part of the file may be written. It fails also if s cannot be written as text
+// (Format).
 func Write(d disk.Disk, dir string, s Settings, created time.Time) error {
 	text, err := Format(s, created)
 	if err != nil {

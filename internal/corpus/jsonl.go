@@ -29,7 +29,9 @@ func parseJSON(record []byte, idPrefix string, other func(name string)) (Passage
 	return p, nil
 }
 
-// parseObject sets the fields of p from a JSON object, as parseJSON does, without checking them.
+// parseObject sets the fields of p from a JSON object with the members that parseJSON describes, without checking the
+// passage. It calls other with the name of every other member. It returns a *FieldError if a member has the wrong type,
+// id and _id differ, or the text is missing.
 func parseObject(record []byte, p *Passage, other func(name string)) error {
 	contents, hasText := "", false
 	var others []string

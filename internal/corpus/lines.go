@@ -67,7 +67,8 @@ func (l *lineReader) nextLine() ([]byte, error) {
 	}
 }
 
-// finishLine returns a line without its end and without a byte order mark, or errTooLong.
+// finishLine returns a line without its end (\n or \r\n) and without a byte order mark. It returns an error that wraps
+// errTooLong if the line has more than l.most bytes.
 func (l *lineReader) finishLine(line []byte) ([]byte, error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	line = bytes.TrimSuffix(line, []byte("\r"))

@@ -92,7 +92,7 @@ func (s *Series) Progress() (done, total int64) {
 	return done, total
 }
 
-// Close closes the inputs that are still open.
+// Close closes all inputs and returns their errors joined.
 func (s *Series) Close() error {
 	var errs []error
 	for _, r := range s.readers {

@@ -160,8 +160,9 @@ func (w *StoreWriter) Abort() {
 	}
 }
 
-// completeFile sorts the passages by id and writes the offsets, the id table, the fences and, last, the header: a file
-// that was cut short has none.
+// completeFile sorts the passages by id, writes the offsets, the id table, the fences and, last, the header, and syncs
+// the file. A file that was cut short has no header and cannot be opened. It fails if the file cannot be written, or
+// read back for sorting.
 func (w *StoreWriter) completeFile() error {
 	w.ids = idTable{}
 	h := newHeader(uint64(len(w.offsets)), w.at)
@@ -220,7 +221,8 @@ func (w *StoreWriter) writePages(entries []uint64, each func(page []uint64)) err
 }
 
 // sortByID sorts offsets and keys by the passages' ids, unless they were appended in that order. It reads the ids from
-// the mapped file, since they are too large to keep in memory.
+// the mapped file, since they are too large to keep in memory. It fails if the file cannot be mapped, or a record in it
+// is damaged.
 func (w *StoreWriter) sortByID() error {
 	if w.ordered {
 		return nil

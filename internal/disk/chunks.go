@@ -36,7 +36,8 @@ func (c *Chunks) Verify(from, to uint64) error {
 	return nil
 }
 
-// verifyChunk compares the checksum of one chunk, by its number, and marks the chunk as verified if it is right.
+// verifyChunk compares the checksum of the chunk with this number. It marks the chunk as verified if the checksum is
+// right, and returns an error with the range of bytes if it is wrong.
 func (c *Chunks) verifyChunk(chunk uint64) error {
 	start := chunk << c.shift
 	end := min(start+1<<c.shift, uint64(len(c.data)))

@@ -44,7 +44,8 @@ func (OS) Map(path string) (*Mapping, error) {
 	return &Mapping{Data: data, mapped: data}, nil
 }
 
-// Close unmaps the file; further calls do nothing. Data must not be read afterwards.
+// Close unmaps the file; further calls do nothing and return nil. Data must not be read afterwards. The error is that
+// of munmap.
 func (m *Mapping) Close() error {
 	if m.mapped == nil {
 		return nil

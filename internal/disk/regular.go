@@ -25,8 +25,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s has %d bytes; at most %d are read", e.Path, e.Size, e.Most)
 }
 
-// OpenRegular opens a regular file for reading. It returns ErrNotRegular for a pipe, folder or device, without
-// blocking.
+// OpenRegular opens a regular file for reading, without blocking. It returns an error that wraps ErrNotRegular for a
+// pipe, folder or device, or the error of opening it, such as fs.ErrNotExist.
 func OpenRegular(path string) (*os.File, error) {
 	// Without O_NONBLOCK a pipe waits here until somebody writes to it.
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
@@ -65,7 +65,8 @@ func ReadRegularIn(files fs.FS, name string, most int64) ([]byte, error) {
 	return readBounded(name, file, most)
 }
 
-// OpenRegularIn opens a regular file in files for reading. It returns ErrNotRegular for a pipe, folder or device.
+// OpenRegularIn opens a regular file in files for reading. It returns an error that wraps ErrNotRegular for a pipe,
+// folder or device, without opening it, or the error of files, such as fs.ErrNotExist.
 func OpenRegularIn(files fs.FS, name string) (fs.File, error) {
 	// Opening a pipe would wait: what it is, is asked first.
 	info, err := fs.Stat(files, name)
@@ -106,7 +107,8 @@ func readBounded(path string, file fs.File, most int64) ([]byte, error) {
 	}
 }
 
-// checkRegular returns ErrNotRegular, with the path, unless info is that of a regular file.
+// checkRegular returns nil if info is that of a regular file, otherwise an error that wraps ErrNotRegular and says what
+// path is, such as a folder or a pipe.
 func checkRegular(path string, info fs.FileInfo) error {
 	mode := info.Mode()
 	what := "something else"

@@ -22,8 +22,9 @@ func Unfinished(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.Contains(name, unfinished)
 }
 
-// Replace begins a file in the folder of path that will replace the one at path, which stays until Commit and need
-// not exist. The caller has to call Commit or Abort.
+// Replace begins a temporary file in the folder of path that will replace the file at path. That file stays as it is
+// until Commit, and need not exist. The caller has to call Commit or Abort. It fails if the temporary file cannot be
+// made.
 func Replace(d Disk, path string) (*Replacement, error) {
 	file, err := d.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+unfinished+"*")
 	if err != nil {

@@ -109,8 +109,8 @@ func (e *Expert) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
 }
 
 // EncodePassages returns a vector for each passage, in their order, as they are stored: multiplied by the share of the
-// passage that the encoder can read, so that one with unknown words scores less (asRead). Vectors of experts that are
-// Late or Sparse are not multiplied.
+// passage that the encoder can read, so that a passage with unknown words scores less (asRead). Vectors of experts that
+// are Late or Sparse are not multiplied. It fails if the encoder fails or ctx ends.
 func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors, read, err := e.readPassages(ctx, passages)
 	if !e.Late() && !e.Sparse() { // whose unknown words have no word piece
@@ -119,8 +119,9 @@ func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) 
 	return vectors, err
 }
 
-// readPassages returns a vector for each passage, encoded with the bundle's template (scaleToUnit), and the share of
-// each passage that the encoder can read, from 0 to 1.
+// readPassages returns a vector for each passage, encoded with the bundle's template (scaleToUnit), and for each the
+// share that the encoder can read, from 0 to 1. A granularity that is Untitled encodes the texts without titles. It
+// fails if the encoder fails or ctx ends.
 func (e *Expert) readPassages(ctx context.Context, passages []corpus.Passage) ([][]float32, []float64, error) {
 	texts := encoderTexts(passages)
 	if e.Granularity != nil && e.Granularity.Untitled {

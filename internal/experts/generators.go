@@ -17,8 +17,9 @@ type generator struct {
 	memory int64 // that an answer may take, in bytes
 }
 
-// openGenerator loads a bundled generator. Its answers may take as much memory as the bodies and answers of all
-// requests together (capacity.MemoryLimit), in addition to those.
+// openGenerator loads the generator of a bundle. Its answers may take as much memory as the bodies and answers of all
+// requests together (capacity.MemoryLimit), in addition to those. It logs if the model runs on the processor though a
+// GPU was wanted. It fails if the limit cannot be found out or the model cannot be loaded.
 func (x *Set) openGenerator(name string, opening encoder.Opening) (openedReader, error) {
 	memory, err := capacity.MemoryLimit(x.config.Limits)
 	if err != nil {

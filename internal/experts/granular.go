@@ -95,8 +95,8 @@ func (e *Expert) granularityIn(all []*Expert) string {
 	return ""
 }
 
-// CloseUnused closes the model of an expert that the caller has taken out of the set, unless an expert of the set
-// uses the same encoder or the pool shares it.
+// CloseUnused closes the model of an expert that the caller has taken out of the set. It does nothing if an expert of
+// the set still uses the same encoder, or if the pool shares it. The error is that of closing.
 func (x *Set) CloseUnused(removed *Expert) error {
 	uses := func(e *Expert) bool { return e.Encoder == removed.Encoder }
 	if removed.head == nil && slices.ContainsFunc(slices.Concat(x.Searched, x.Silent), uses) {

@@ -108,7 +108,8 @@ func missingOwners(config configs.Config, names []string, stored []store.Expert)
 	return more, nil
 }
 
-// closeModel closes the model that this expert alone uses: its head, or its encoder if it has no head.
+// closeModel closes the model that this expert alone uses: its head, or its encoder if it has no head. The error is
+// that of closing.
 func (e *Expert) closeModel() error {
 	if e.head != nil {
 		return e.head.Close()

@@ -61,7 +61,8 @@ type bundleStamp struct {
 	when   time.Time
 }
 
-// NewPool returns a pool in which nothing is loaded. Close ends it.
+// NewPool returns a pool in which nothing is loaded yet. Close ends it. It fails if the configuration names no cache
+// folder and there is no default one (provision.CacheAt).
 func NewPool(config configs.Config, log *slog.Logger) (*Pool, error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
@@ -70,8 +71,10 @@ func NewPool(config configs.Config, log *slog.Logger) (*Pool, error) {
 	return &Pool{config: config, cache: cache, log: log, shared: map[string]*pooledEncoder{}}, nil
 }
 
-// OpenSome loads the named experts as the function OpenSome does, but takes their encoders from the pool, which
-// loads those it lacks, or whose bundle has changed on disk. The set's Close leaves the encoders open.
+// OpenSome returns a set of the named experts for a collection that has vectors of the experts in stored. It takes
+// their encoders from the pool, which loads those it lacks, or whose bundle has changed on disk; the set's Close leaves
+// them open. Experts that cannot be loaded are missing from the set, and failed has the error of each by name. err is
+// set if the runtime cannot be loaded, so that none could be tried.
 func (p *Pool) OpenSome(
 	config configs.Config,
 	log *slog.Logger,
@@ -99,8 +102,8 @@ func (p *Pool) Encoders() (out []*Expert) {
 	return out
 }
 
-// Close closes the encoders, readers, rerankers and the runtime, and logs each encoder's counters at the debug level.
-// No Set of the pool may be in use.
+// Close closes the encoders, readers, rerankers and the runtime, logs each encoder's counters at the debug level, and
+// returns all errors joined. No Set of the pool may be in use.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -74,8 +74,9 @@ func (x *Set) openBundledReaders() (readers []openedReader, err error) {
 	return readers, nil
 }
 
-// openReader loads the named bundle, a reader or a generator, and logs if it runs on the processor though a GPU was
-// wanted. The caller closes it.
+// openReader loads the named bundle, of a reader or a generator, and logs if the model runs on the processor though a
+// GPU was wanted. The caller closes it. It fails if the bundle is missing or damaged, or the model or the runtime
+// cannot be loaded.
 func (x *Set) openReader(name string) (openedReader, error) {
 	found, err := x.findBundle(name)
 	if err != nil {

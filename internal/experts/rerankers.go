@@ -72,8 +72,9 @@ func (x *Set) readerNamed(name string) *reader {
 	return nil
 }
 
-// openReranker returns the named reranker: one of the set's readers, or a bundle that it loads, of a reader or
-// reranker. It logs if the model runs on the processor though a GPU was wanted.
+// openReranker returns the named reranker: one of the set's readers, or else a bundle of a reader or reranker that it
+// loads. It logs if the model runs on the processor though a GPU was wanted. It fails if the bundle is missing or
+// damaged, or the model or the runtime cannot be loaded.
 func (x *Set) openReranker(name string) (scorer, error) {
 	if r := x.readerNamed(name); r != nil {
 		return &readerAsReranker{reader: r, shared: true}, nil

@@ -43,8 +43,9 @@ func StrongestProvider(config configs.Config) string {
 	return out
 }
 
-// OpenRuntime loads the ONNX Runtime that the configuration asks for; the caller closes it. If that may use CUDA,
-// it first loads those of CUDA's libraries that are in the cache, so that they need not be installed on the system.
+// OpenRuntime loads the ONNX Runtime that the configuration asks for; the caller closes it. If the configuration may
+// use CUDA and the machine has a driver, it first loads the libraries of CUDA in the cache, so that they need not be
+// installed on the system. It fails if the runtime's library is missing, or a library cannot be loaded.
 func OpenRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, error) {
 	library, err := RuntimeLibrary(config, cache)
 	if err != nil {

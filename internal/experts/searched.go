@@ -69,7 +69,8 @@ func languagesOf(m *models.Manifest) learned.Languages {
 // embedder is an expert whose EncodePassages returns vectors as the encoder makes them, not scaled as they are stored.
 type embedder struct{ *Expert }
 
-// EncodePassages encodes passages through the bundle's template, and returns a vector for each in their order.
+// EncodePassages returns a vector for each passage, in their order, encoded with the bundle's template and not
+// multiplied by the share that the encoder can read. It fails if the encoder fails or ctx ends.
 func (e embedder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors, _, err := e.readPassages(ctx, passages)
 	return vectors, err

@@ -287,7 +287,8 @@ func (x *Set) findBundle(name string) (found encoder.Opening, err error) {
 	return Find(x.config, x.cache, x.runtime, name)
 }
 
-// openRuntime loads ONNX Runtime, or takes the pool's, unless the set has it already.
+// openRuntime sets x.runtime to the pool's ONNX Runtime, or without a pool to one that it loads. It does nothing if it
+// is set already. It fails as OpenRuntime does, and x.runtime then stays nil.
 func (x *Set) openRuntime() error {
 	if x.runtime != nil {
 		return nil
@@ -308,7 +309,7 @@ func (x *Set) openRuntime() error {
 }
 
 // LoadMore loads an expert and returns it without adding it to the set: the caller adds it to Searched or Silent, or
-// ends it with CloseUnused.
+// ends it with CloseUnused. It fails if the runtime or the expert's bundle cannot be loaded.
 func (x *Set) LoadMore(name string) (*Expert, error) {
 	if err := x.openRuntime(); err != nil { // a collection of words alone has loaded none yet
 		return nil, err
@@ -345,8 +346,8 @@ func (x *Set) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeOne closes the model of an expert, unless the pool shares it with other collections, and logs the encoder's
-// counters at the debug level.
+// closeOne closes the expert's head, or its encoder if it has no head, and logs the encoder's counters at the debug
+// level. It leaves open an encoder of the pool, which other collections may use. The error is that of closing.
 func (x *Set) closeOne(e *Expert) error {
 	if x.pool != nil && e.head == nil {
 		return nil // others may use it

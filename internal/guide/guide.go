@@ -128,8 +128,9 @@ func (g *Guide) Close() error {
 	return g.discardEngine(context.Background())
 }
 
-// discardEngine closes the engine and removes the collection, as far as they were made. It waits for searches as
-// long as ctx lasts. The caller holds mu.
+// discardEngine closes the engine and the pages and removes the temporary collection, as far as they were made, and
+// sets them to zero. It waits for running searches as long as ctx lasts. It tries all steps and returns their errors
+// joined. The caller holds mu.
 func (g *Guide) discardEngine(ctx context.Context) (err error) {
 	if g.engine != nil {
 		err = g.engine.Close(ctx)
@@ -150,8 +151,8 @@ type stream struct {
 	at       int
 }
 
-// readPages reads all pages of the guide, which are built into the program, and returns the stream of their
-// passages. Each page is a document with its file name as id.
+// readPages reads all pages of the guide, which are built into the program, and returns the stream of their passages.
+// Each page is a document with its file name as id. It fails if a page cannot be read or ctx ends.
 func readPages(ctx context.Context, o documents.Options) (all stream, err error) {
 	extractor := documents.NewExtractor(o.Limits, nil)
 	err = fs.WalkDir(docs.Files, ".", func(name string, _ fs.DirEntry, err error) error {

@@ -42,8 +42,9 @@ type Sample struct {
 	kept           []corpus.Passage
 }
 
-// Next returns the next passage of the stream, and may keep it. It keeps at most 2*mostSampled: when there are
-// more, it drops every second one and keeps further ones half as often.
+// Next returns the next passage of the stream, or the stream's error, such as io.EOF. It also keeps a sample of the
+// passages, at most 2*mostSampled: when there are so many, it drops every second one and keeps further ones half as
+// often.
 func (s *Sample) Next() (corpus.Passage, error) {
 	p, err := s.Stream.Next()
 	if err != nil {

@@ -268,8 +268,9 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 	return made, err
 }
 
-// indexThenTry indexes new passages first without granularities, and then tries the granularities on them and adds the
-// better ones. Its report is of both.
+// indexThenTry indexes new passages without granularities, and then tries the granularities on them and adds the better
+// ones. Its report is of both steps. If the second step fails, the passages stay indexed, and it returns the report of
+// the first step with the error.
 func indexThenTry(ctx context.Context, o Options) (made IndexReport, err error) {
 	whole, parts := o, o
 	whole.Granularities, whole.Questions = nil, nil

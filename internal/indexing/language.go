@@ -65,7 +65,8 @@ func peek(source corpus.Stream, n int) (s *peekedStream, first []corpus.Passage)
 	return s, first
 }
 
-// Next returns the next passage, as the stream that was peeked into does.
+// Next returns the passages and errors that were peeked at, and then those of Stream, in their order; io.EOF at the
+// end.
 func (s *peekedStream) Next() (corpus.Passage, error) {
 	if len(s.ahead) == 0 {
 		p, err := s.Stream.Next()
@@ -81,12 +82,14 @@ func (s *peekedStream) Next() (corpus.Passage, error) {
 // Place returns where the passage that Next returned last comes from.
 func (s *peekedStream) Place() corpus.Place { return s.place }
 
-// chooseByLanguage returns the experts and the analysis of words for passages in o.Language, or in the languages of
-// the first passages. It keeps o.Experts and an analysis that somebody chose. ok is false if nothing is to be chosen:
-// the language is English or not clear.
+// chooseByLanguage returns the experts and the analysis of words for passages in o.Language, or else in the languages
+// of the first passages. It keeps o.Experts, and an analysis other than the default one. ok is false if nothing is to
+// be chosen: the language is English or not clear. The error is an *ExpertChoiceError if o.Experts names an unknown
+// expert.
 //
 // Passages in one other language are encoded by the expert that reads many, and those in several languages, of which
-// one is English, by the default experts, too.
+// one is English, by the default experts, too. If that expert has no bundle here, choice.Missing is set, and the
+// default experts are chosen.
 func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoice, ok bool, err error) {
 	switch o.Language {
 	case "", LanguageAuto:

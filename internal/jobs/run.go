@@ -189,8 +189,8 @@ func (q *Queue) noteRunning(id string, cancel context.CancelCauseFunc) {
 	q.progress = nil
 }
 
-// changeJob stores a change of the record of a job that this queue does, with the job's present progress. It returns
-// errNotOurs if the job is gone or another server works on the jobs.
+// changeJob stores a change of the record of the job that this queue does, together with the job's present progress. It
+// returns errNotOurs if the job is gone or another server works on the jobs, or the register's error.
 func (q *Queue) changeJob(ctx context.Context, id string, change func(*Ledger, *Record)) error {
 	return q.register.Change(ctx, func(l *Ledger) error {
 		j := l.findRecord(id)

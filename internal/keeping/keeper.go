@@ -222,8 +222,9 @@ func (k *Keeper) Delete(ctx context.Context, id string, c Condition) (ChangeResu
 	return ChangeResult{}, fmt.Errorf("document %q was changed by others during each of %d attempts: try again", id, attempts)
 }
 
-// remove tries once to delete a document. Without one, and without a version in c, the outcome is store.Absent. It
-// fails as put does.
+// remove tries once to delete a document with its passages. If there is none and c names no version, the outcome is
+// store.Absent. It fails with a *store.VersionError if the condition does not hold, or somebody changed the document
+// meanwhile (overtaken).
 func (k *Keeper) remove(ctx context.Context, id string, c Condition) (ChangeResult, error) {
 	stored, err := k.look(ctx, id)
 	if err != nil {

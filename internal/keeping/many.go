@@ -59,7 +59,8 @@ func ofOneFile(err error) bool {
 		errors.As(err, &missing) || errors.Is(err, store.ErrTooMuch)
 }
 
-// member puts one file and the attachments of a mail, up to depth levels deep. It fails as Put does.
+// member puts one file as a document, and the attachments of a mail as documents below it, up to depth levels deep. A
+// failure of one file goes to Failed, and the error is nil; an error means that no further file can be put.
 func (m *Many) member(ctx context.Context, file documents.Member, depth int) error {
 	about := m.About
 	about.ID = file.Name

@@ -42,8 +42,9 @@ func Passages(
 	return d, "", nil, false, ErrChanging
 }
 
-// passagesOnce reads a document with its passages once. whole is false if the document changed meanwhile: the passages
-// may then be of two versions.
+// passagesOnce reads a document with its passages once. ok is false if there is no document with this id. whole is
+// false if the document changed meanwhile: the passages may then be of two versions, and the caller reads again. It
+// fails as soon as get fails.
 func passagesOnce(
 	ctx context.Context,
 	get Get,

@@ -240,7 +240,8 @@ func (s *syncing) takeFiles(ctx context.Context, found []documents.FoundFile) er
 // listedAtOnce is the limit of one call of Target.Documents.
 const listedAtOnce = 500
 
-// list reads the list of all documents of the collection into s.had and s.owned.
+// list reads the list of all documents of the collection into s.had and s.owned. It fails if the list cannot be read;
+// the maps may then have some of the documents.
 func (s *syncing) list(ctx context.Context) error {
 	for after := ""; ; {
 		found, next, err := s.to.Documents(ctx, after, listedAtOnce)

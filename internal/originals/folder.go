@@ -56,7 +56,8 @@ func Open(d disk.Disk, collection string, allow func(more int64) error) (*Folder
 	return f, err
 }
 
-// listEntries returns the entries of the folder; none if there is no folder.
+// listEntries returns the entries of the folder; nil, without an error, if there is no folder. It fails if the folder
+// cannot be read.
 func (f *Folder) listEntries() ([]fs.DirEntry, error) {
 	entries, err := f.disk.ReadDir(f.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +139,8 @@ func (f *Folder) storeCopy(sum string, data []byte) (err error) {
 	return f.disk.SyncDir(f.dir)
 }
 
-// nameCopy gives a written copy its name, and counts it unless another Keep did so before.
+// nameCopy renames a copy that was written from its temporary name from to to, and adds size to f.bytes unless a file
+// of that name existed. It fails if the file cannot be renamed.
 func (f *Folder) nameCopy(from, to string, size int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,8 +190,9 @@ func (f *Folder) Sweep(
 	return removed, nil
 }
 
-// removeCopy removes a copy, or the rest of one that was being written, and returns true. It returns false if it is
-// gone already or in use since the Sweep began; rests stay as long as any copy is in use.
+// removeCopy removes the file of a copy, or of one whose writing was interrupted, and returns true. It returns false
+// without an error if the file is gone already or was in use since the Sweep began; unfinished files stay as long as
+// any copy is in use. It fails if the file cannot be removed.
 func (f *Folder) removeCopy(e fs.DirEntry) (gone bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

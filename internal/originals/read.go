@@ -241,7 +241,8 @@ func (r *Reader) findInArchive(
 	return nil, ErrGone
 }
 
-// readRoots returns the paths of followed folders by their marks; none if the collection has no such file.
+// readRoots returns the paths of the folders that a collection follows, by their marks. It returns nil, without an
+// error, if collection is "" or the collection has no file of them. It fails if the file cannot be read or parsed.
 func readRoots(d disk.Disk, collection string) (map[string]string, error) {
 	if collection == "" {
 		return nil, nil
@@ -260,8 +261,9 @@ func readRoots(d disk.Disk, collection string) (map[string]string, error) {
 	return roots, nil
 }
 
-// RecordRoots adds folders to RootsName of a collection, so that the files of their documents are found. It writes
-// nothing if it has them all.
+// RecordRoots adds folders to the file RootsName of a collection, so that the originals of their documents are found.
+// It writes nothing if the file has them all. It fails if the file cannot be read, parsed or written; it then stays as
+// it was.
 func RecordRoots(d disk.Disk, collection string, roots []string) error {
 	known, err := readRoots(d, collection)
 	if err != nil || len(roots) == 0 {

@@ -73,7 +73,8 @@ func (n *Connections) Listen(l net.Listener, o ListenerOptions) *Listener {
 // Wait waits until the Listener's goroutines have ended. Call it after Close.
 func (e *Listener) Wait() { e.running.Wait() }
 
-// Accept returns the next connection that has a place. It returns net.ErrClosed after Close.
+// Accept waits for the next connection that has a place and returns it. It returns net.ErrClosed after Close, and the
+// errors of the listener below.
 func (e *Listener) Accept() (net.Conn, error) {
 	select {
 	case in := <-e.in:

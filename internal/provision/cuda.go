@@ -131,8 +131,10 @@ type Fetch struct {
 	Bytes            int64 // of the archive; 0: unknown
 }
 
-// ToFetch returns the archives that EnsureRuntime, EnsureBase, for the provider cuda EnsureCUDA, and with languages
-// EnsureMultilingual would fetch now. It looks for files only, and verifies none.
+// ToFetch returns the archives that setup would fetch now: of the runtime for the provider "cpu" or "cuda", of CUDA's
+// libraries for "cuda", of the base encoder, and with languages of the multilingual encoder. It only looks for files
+// and verifies none, so that a damaged file is not in the list. It fails if no runtime is pinned for the provider on
+// this platform.
 func (c Cache) ToFetch(provider string, languages bool) (all []Fetch, err error) {
 	add := func(w Wheel, folder string) {
 		for _, m := range w.Members {

@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock locks the cache for this process until unlock is called, once; it makes the cache if there is none. It waits
-// for other processes as long as ctx lasts, and then returns ctx's cause.
+// Lock locks the cache for this process until unlock is called, once. It makes the cache folder if there is none. While
+// another process has the lock it waits, as long as ctx lasts, and then returns ctx's cause. It fails if the folder
+// cannot be made or written.
 func (c Cache) Lock(ctx context.Context) (unlock func(), err error) {
 	if err := disk.MkdirAll(c.Wheels(), 0o755); err != nil {
 		return nil, fmt.Errorf("the cache folder cannot be made: %w: set %s to a folder that can be written", err, EnvCache)
@@ -26,8 +27,9 @@ func (c Cache) Lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, err
 }
 
-// LockFolder locks a folder, which must exist, with a file LOCK in it, until unlock is called, once. It waits for
-// other processes as long as ctx lasts, and then returns ctx's cause. The file stays.
+// LockFolder locks a folder, which must exist, with a file LOCK in it, until unlock is called, once. While another
+// process has the lock it waits, as long as ctx lasts, and then returns ctx's cause. It fails if the file cannot be
+// made or locked. The file stays.
 func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(folder, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

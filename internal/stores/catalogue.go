@@ -48,9 +48,9 @@ type ListedCollection struct {
 	Err      error     // why it cannot be used, as far as it is known; nil: nothing is known against it
 }
 
-// OpenCatalogue opens the collections of a configuration: those of its data folder, or of its cluster, which has to
-// answer. In a data folder, which it makes if need be, it finishes interrupted changes, unless the configuration is
-// read-only.
+// OpenCatalogue opens the collections of a configuration: those of its data folder, or of its cluster if Data is "". It
+// fails if no node of the cluster answers, or the data folder cannot be opened. Unless the configuration is read-only,
+// it makes a missing data folder, and finishes interrupted changes in it.
 func OpenCatalogue(ctx context.Context, config configs.Config) (Catalogue, error) {
 	if config.Data == "" {
 		return openCluster(ctx, config)

@@ -69,8 +69,8 @@ func (x *indexes) Find(ctx context.Context, name string) (*ListedCollection, err
 	return &l, nil
 }
 
-// Examine describes the collections as List does: the descriptions of the indexes tell what cannot be opened. The state
-// of their shards is a matter of Conditions.
+// Examine returns what List returns: the entries of the indexes say already which collections cannot be opened. It does
+// not look at the state of their shards, which Conditions returns.
 func (x *indexes) Examine(ctx context.Context) ([]ListedCollection, error) { return x.List(ctx) }
 
 // At returns the configuration and the location of a collection, which need not exist. It fails if none can have

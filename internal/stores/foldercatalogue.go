@@ -21,8 +21,9 @@ type folders struct {
 	folder *collections.Folder
 }
 
-// openFolder opens the data folder of a configuration, making it if need be, and finishes interrupted changes unless
-// the configuration is read-only.
+// openFolder opens the data folder of a configuration. Unless the configuration is read-only, it makes a missing folder
+// and finishes interrupted changes. It fails if the folder cannot be made or changed, or a read-only configuration has
+// none.
 func openFolder(config configs.Config) (Catalogue, error) {
 	folder, err := collections.OpenFolder(disk.OS{}, config.Data, !config.ReadOnly)
 	if err != nil {
@@ -31,7 +32,8 @@ func openFolder(config configs.Config) (Catalogue, error) {
 	return &folders{config, folder}, nil
 }
 
-// List describes the collections by their settings.
+// List returns the name and settings of each collection, sorted by name. It fails if the data folder cannot be read;
+// what is wrong with a single collection is in its entry.
 func (f *folders) List(context.Context) ([]ListedCollection, error) {
 	names, err := f.folder.Names()
 	if err != nil {
@@ -115,8 +117,8 @@ func (f *folders) Conditions(context.Context) (store.Condition, map[string]store
 // Observe does nothing: no other machine is asked.
 func (f *folders) Observe(func(store.Exchange)) {}
 
-// Bytes returns the bytes of the collection's files; 0 if there is no collection. Files that are removed meanwhile
-// do not count.
+// Bytes returns the total size of the collection's regular files; 0 if there is no collection. Files that are removed
+// meanwhile do not count. It fails if a folder cannot be read.
 func (f *folders) Bytes(_ context.Context, name string) (bytes int64, err error) {
 	err = filepath.WalkDir(f.folder.Path(name), func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -256,7 +256,9 @@ func (m *model) classifyApart(courtesy, words []string, follows bool) Kind {
 	return kind
 }
 
-// classify returns the kind of words, as Classify does of a message of one clause without courtesies.
+// classify returns the kind of one clause, given as its words without courtesies before or after it (Classify). follows
+// says whether the user asked something before. It returns Question unless all words are in the examples of another
+// kind and make that kind more likely by margin; after a question, by marginBehind, except for courtesies.
 func (m *model) classify(words []string, follows bool) Kind {
 	best := m.questions
 	question := m.questions.logLikelihood(words, m.distinct)

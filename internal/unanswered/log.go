@@ -222,7 +222,8 @@ func (l *Log) Write() error {
 	return l.write()
 }
 
-// write writes the file if questions have changed since it was written. The caller holds writing.
+// write replaces the file by the questions as they are now, unless none has changed since it was last written. If it
+// fails, the next call tries again. The caller holds writing.
 func (l *Log) write() error {
 	l.mu.Lock()
 	l.dropOld()

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/models"
 )
 
-// writeCard writes the card of a bundle as Markdown, as far as its manifest tells: a table with a row for each
-// setting that is not empty. Training writes richer cards.
+// writeCard writes the card of a bundle to w as Markdown, as far as its manifest tells: a table with a row for each
+// setting that is not empty. It fails if w does. Training writes richer cards.
 func writeCard(w io.Writer, m *models.Manifest) error {
 	var b strings.Builder
 	what := whatItIs(m)

@@ -195,8 +195,8 @@ func (c *checkpoint) inputLimit(side string, asked, otherwise int) (int, error) 
 	return limit, nil
 }
 
-// hashWeights returns the SHA-256, in hexadecimal, of the weights' file of one encoder; for several, that of the
-// lines that sha256sum would print for them, without file names. It reads the files.
+// hashWeights returns the SHA-256, in hexadecimal, of the weights' file of one encoder; for several, the SHA-256 of the
+// files' hashes, each followed by a newline. It fails if a file cannot be read.
 func hashWeights(all []*tower) (string, error) {
 	hash := sha256.New()
 	for _, t := range all {

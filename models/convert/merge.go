@@ -217,8 +217,9 @@ type encoderGraph struct {
 	changes map[string]change
 }
 
-// Tensor returns the base's tensor name with the delta's change applied, or the delta's own, unchanged and shared,
-// if it brings it; see tensors.Weights.
+// Tensor returns the base's tensor name with the delta's change applied. If the delta brings the tensor itself, it
+// returns the delta's, which the caller must not change. It fails if the base has no such tensor or another shape
+// (tensors.Weights).
 func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
 	if c := g.changes[name]; c.fresh != nil { // checkFit has compared its shape
 		return c.fresh, nil

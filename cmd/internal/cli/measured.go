@@ -23,9 +23,10 @@ const EvaluationTimeout = 30 * time.Second
 // domain's expert; the second is for questions between two domains.
 const AskedSpecialists = 2
 
-// OpenForMeasuring opens the configured collection and calls do with it, as OpenCollection does. It raises two limits
-// for measuring: the timeout of a question to EvaluationTimeout, and candidates to calibration.EnsembleDepth. config
-// itself is not changed.
+// OpenForMeasuring opens the configured collection, calls do with it, closes it, and returns both errors joined; if it
+// cannot be opened, do is not called. It raises two limits for measuring: the timeout of a question to
+// EvaluationTimeout, and candidates to calibration.EnsembleDepth. config itself is not changed. With uncalibrated, the
+// collection's own calibration is not used.
 func OpenForMeasuring(
 	config configs.Config,
 	term Terminal,
@@ -67,7 +68,8 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	return nil
 }
 
-// WriteJSON writes a report as indented JSON to the file at path. With "" it does nothing. It fails as WriteFile does.
+// WriteJSON writes a report as indented JSON to the file at path, which it creates or empties; with "" it does nothing.
+// After an error, part of the file may be written, and a file that was there is lost.
 func WriteJSON(path string, report any) error {
 	if path == "" {
 		return nil

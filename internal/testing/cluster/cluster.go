@@ -205,8 +205,8 @@ func (c *Cluster) Continue(i int) error { return c.nodes[i].process.Process.Sign
 // starting the process does.
 func (c *Cluster) Restart(i int) error { return c.startNode(i) }
 
-// Mend starts every killed node and lets every stopped one go on, and waits until the cluster is ready. It fails as
-// Ready does, or if a node cannot be started.
+// Mend starts every killed node, lets every stopped one go on, and waits until all nodes have joined and all shards are
+// assigned (Ready). It fails if a node cannot be started, one ends, ctx ends, or that takes too long.
 func (c *Cluster) Mend(ctx context.Context) error {
 	for i, n := range c.nodes {
 		select {

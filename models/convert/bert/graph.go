@@ -64,9 +64,9 @@ func Write(w io.Writer, c Config, weights tensors.Weights, head Head) error {
 	})
 }
 
-// write writes the graph of an encoder to w: inputs, then what body adds, then the head. body adds the embeddings
-// and layers and returns the name of the last rows, as builder.outputs takes them. It fails as Write does; body is
-// not called for an invalid c.
+// write writes the graph of an encoder to w: inputs, then what body adds, then the head. body adds the embeddings and
+// layers and returns the name of the last rows, as builder.outputs takes them. It fails if c is invalid, before body is
+// called, if a tensor is missing or has another shape, or if w fails.
 func write(w io.Writer, c Config, weights tensors.Weights, head Head, body func(*builder) string) error {
 	if err := c.Validate(); err != nil {
 		return err

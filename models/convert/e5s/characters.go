@@ -74,8 +74,8 @@ const (
 	offsetAt = 10
 )
 
-// add makes the nodes below the one at place in t.units, for the keys from first up to, but not including, end,
-// which are equal in their first depth bytes. It fails as findBase does.
+// add makes the nodes below the one at place in t.units, for the keys from first up to, but not including, end, which
+// are equal in their first depth bytes. It fails if the array would be larger than a unit's offset can express.
 func (t *trie) add(first, end, depth, place int) error {
 	var labels []int
 	for i := first; i < end; i++ {

@@ -84,8 +84,8 @@ func (m *Model) Write(w io.Writer) error {
 	return nil
 }
 
-// headBytes returns the encoding of the tensor's field in the graph up to its raw elements, which have to follow
-// it.
+// headBytes returns the encoding of the tensor's field in the graph without its raw elements, which the caller has to
+// write after it. It fails if the tensor cannot be encoded.
 func (t *Tensor) headBytes() ([]byte, error) {
 	tensor := *t
 	tensor.Raw = nil

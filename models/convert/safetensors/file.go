@@ -115,7 +115,7 @@ func New(source io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// Close closes a file that Open opened; of one that New made it does nothing.
+// Close closes the file of a File that Open returned; for one from New it does nothing and returns nil.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil
