@@ -140,7 +140,7 @@ func (f *fitRun) fitSettings(ctx context.Context) (err error) {
 	return nil
 }
 
-// hasWords reports whether BM25 takes part besides other sources.
+// hasWords reports whether the questions have BM25 as a source and at least one other source next to it.
 func (f *fitRun) hasWords() bool {
 	sources := f.Questions[0].Sources
 	return len(sources) > 1 &&

@@ -34,9 +34,9 @@ func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 	return all, err
 }
 
-// withoutMostFamiliar returns the question without its most familiar expert; nil with fewer than three specialists.
-// Most users' questions are unlike those of any expert's domain, which development questions of these domains do not
-// show.
+// withoutMostFamiliar returns a copy of the question without the specialist that is most familiar with it; nil with
+// fewer than three specialists. Most users' questions are unlike those of any expert's domain, and development
+// questions of these domains do not show how a gate does there.
 func withoutMostFamiliar(q *Question) *Question {
 	nearest := -1
 	specialists := 0
@@ -57,8 +57,9 @@ func withoutMostFamiliar(q *Question) *Question {
 	return &out
 }
 
-// formOf returns a question as the loss reads it. If no candidate answers, it has no scores, since nothing can be
-// fitted on it. It fails if a source has no column in the table.
+// formOf returns the features of a question, its sources, and each source's scores of the candidates that one of them
+// found, as the loss reads them. scores is nil if no candidate answers, since nothing can be fitted then. It fails if a
+// source has no column in the table.
 func formOf(q *Question) (gateForm, error) {
 	g := gateForm{features: fusion.FeaturesOf(q.Table, q.Sources), sources: slices.Clone(q.Sources)}
 	columns, scores := make([]int, len(q.Sources)), make([][]float64, len(q.Sources))
@@ -88,7 +89,8 @@ func formOf(q *Question) (gateForm, error) {
 	return g, nil
 }
 
-// problemOf returns the loss over those forms in which a candidate answers. It does not change the forms.
+// problemOf returns the problem of fitting a gate to these questions, each in the forms in which it is asked. Forms in
+// which no candidate answers are left out. The features are copied and standardised; forms is not changed.
 func problemOf(forms []askedForms) *gateProblem {
 	p := &gateProblem{ridge: gateRidge, origin: gateStart()}
 	for index, all := range forms {
@@ -113,8 +115,9 @@ func problemOf(forms []askedForms) *gateProblem {
 	return p
 }
 
-// standardise scales every feature to mean 0 and deviation 1 over the questions, so that one ridge suits all. A
-// constant feature stays.
+// standardise replaces every feature by its difference from the mean over the questions, divided by the deviation, so
+// that one ridge suits all, and keeps both in p.mean and p.deviation. A feature that is the same everywhere is only
+// shifted to 0; its deviation counts as 1.
 func (p *gateProblem) standardise() {
 	p.mean, p.deviation = make([]float64, parameters), make([]float64, parameters)
 	rows, squares := make([]float64, parameters), make([]float64, parameters)
@@ -203,9 +206,9 @@ func (p *gateProblem) curvature(x []float64) *mat.SymDense {
 	return curvature
 }
 
-// curvedCoordinates returns coordinates about an origin in which the loss curves the same in every direction. Their
-// unit is such that the first step of BFGS, by 1 down the slope, is Newton's. If the curvature cannot be factorised, it
-// returns plainCoordinates.
+// curvedCoordinates returns coordinates about an origin in which the loss curves equally in every direction, so that
+// BFGS needs fewer steps. curvature holds the second derivatives at the origin. The unit is such that the first step of
+// BFGS, of length 1 down the slope, is Newton's. If the curvature cannot be factorised, it returns plainCoordinates.
 func (p *gateProblem) curvedCoordinates(origin []float64, curvature mat.Symmetric) *coordinates {
 	c := p.plainCoordinates(origin)
 	var e mat.EigenSym
@@ -238,7 +241,8 @@ func (c *coordinates) parametersAt(u []float64) []float64 {
 	return x.RawVector().Data
 }
 
-// evaluateAt sets value and slope to the loss and its gradient at u, unless u is the last point.
+// evaluateAt sets c.value and c.slope to the loss and its gradient, both at the coordinates u. It does nothing if u is
+// the point of the call before.
 func (c *coordinates) evaluateAt(u []float64) {
 	if slices.Equal(c.last, u) {
 		return

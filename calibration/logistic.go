@@ -213,7 +213,8 @@ func (p *penalisedLikelihood) logOdds(i int, b []float64) float64 {
 	return odds
 }
 
-// loss returns the negative log-likelihood plus the penalty, to be minimised.
+// loss returns the negative log-likelihood of the targets with the coefficients b, plus the penalty. The fit minimises
+// it.
 func (p *penalisedLikelihood) loss(b []float64) float64 {
 	sum := 0.0
 	for i := range p.rows {
@@ -227,7 +228,7 @@ func (p *penalisedLikelihood) loss(b []float64) float64 {
 	return sum
 }
 
-// slope stores the gradient of loss at b.
+// slope writes the gradient of loss at the coefficients b to slope, which must be as long as b.
 func (p *penalisedLikelihood) slope(slope, b []float64) {
 	for j := range b {
 		slope[j] = p.penaltyOf(j) * (b[j] - p.about[j])
@@ -237,7 +238,7 @@ func (p *penalisedLikelihood) slope(slope, b []float64) {
 	}
 }
 
-// curvature stores the second derivatives of loss at b.
+// curvature writes the second derivatives of loss at the coefficients b to curvature, which must have len(b) rows.
 func (p *penalisedLikelihood) curvature(curvature *mat.SymDense, b []float64) {
 	curvature.Zero()
 	for j := range b {

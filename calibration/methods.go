@@ -44,8 +44,8 @@ func (f *fitRun) compareMethods(gated []MethodAnswer) error {
 	return nil
 }
 
-// methodOffer returns what the questions offer to methods that need no fit, or that of one number. No expert says how
-// sure it is.
+// methodOffer returns what the questions offer to the methods that need no fit or the fit of one number. No expert in
+// it has a confidence, so that methods which need the ensembles lack something.
 func (f *fitRun) methodOffer() fusion.Offer {
 	o := fusion.Offer{Words: f.hasWords(), Temperature: true}
 	for _, source := range f.Questions[0].Sources {
@@ -97,8 +97,9 @@ func tryOrder(methods []measuredMethod) []measuredMethod {
 	return slices.Concat(better, []measuredMethod{gate}, others)
 }
 
-// standardErrorsAhead returns the mean difference of the worth of m's and other's answers, in standard errors. It is
-// infinite if the difference is the same for all questions, and 0 if it is 0 or there are fewer than two.
+// standardErrorsAhead returns by how many standard errors m's answers are worth more than other's on the same questions
+// (worthOfAnswer); negative if they are worth less. It is infinite if the difference is the same for every question,
+// and 0 if there is none or only one question.
 func (m measuredMethod) standardErrorsAhead(other measuredMethod) float64 {
 	sum := 0.0
 	squares := 0.0

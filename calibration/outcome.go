@@ -234,8 +234,9 @@ const tolerable = .1
 // toleratedShares returns the shares of right first passages lost for which thresholds are reported.
 func toleratedShares() []float64 { return []float64{.02, .05, tolerable, .2} }
 
-// thresholdsFor returns thresholds, ascending: one half and, for each of toleratedShares, the highest with two decimals
-// that loses no more right first passages.
+// thresholdsFor returns the thresholds to report, in ascending order, with what each loses and gains: one half and, for
+// each of toleratedShares, the highest threshold with two decimals that loses at most this share of right first
+// passages. Unanswerable is nil in them if unanswerable is empty.
 func thresholdsFor(answerable, takenOut, unanswerable []Outcome) []Threshold {
 	lost := func(at float64) float64 { return shareOfLower(answerable, at, true) }
 	levels := []float64{.5}

@@ -128,7 +128,8 @@ func (q *RankedQuestion) markedPassages() []rank.Hit {
 	return q.Passages[:min(markedDepth, len(q.Passages))]
 }
 
-// firstAnswers reports whether the first passage by ranking and reader answers; false without passages.
+// firstAnswers reports whether the passage that ranking and reader together put first (m.Top) answers the question;
+// false if the reader read no passage.
 func (q *RankedQuestion) firstAnswers(m *Mark) bool {
 	return m.First != nil && q.answersAt(m.Top)
 }
@@ -138,9 +139,9 @@ func (q *RankedQuestion) answersAt(at int) bool {
 	return q.Asked.Relevant[q.Passages[at].Ordinal] > 0
 }
 
-// bestRankingWeight returns the weight of the ranking under which the first passage answers the most questions, each
-// domain counting the same. heldOut is that share when each domain is ranked by the weight that is best on the others,
-// without that of the ranking alone.
+// bestRankingWeight returns which of the weights of the ranking makes the first passage answer most questions, where
+// each domain counts the same. heldOut is the share of questions answered when each domain is ranked by the weight that
+// is best on the other domains, and without the share of the ranking alone. Only answerable questions count.
 func bestRankingWeight(
 	weights []float64, answers []RankedQuestion, marks []func(float64) Mark,
 ) (weight, heldOut, without float64) {
@@ -187,8 +188,8 @@ func bestRankingWeight(
 	return best(""), heldOut, without
 }
 
-// isWorse reports whether the first passages are right more often without the reader than with it, by more than two
-// standard errors.
+// isWorse reports whether the reader makes the first passage of answerable questions worse: it is right more often
+// without the reader than with it and this weight, by more than two standard errors.
 func isWorse(weight float64, answers []RankedQuestion, marks []func(float64) Mark) bool {
 	lost, changed := 0.0, 0.0
 	for i := range answers {
@@ -203,8 +204,8 @@ func isWorse(weight float64, answers []RankedQuestion, marks []func(float64) Mar
 	return lost > 2*math.Sqrt(changed)
 }
 
-// spreadOf returns ReadingFit.Spread: the mean standard deviation of a ranking's scores over answerable questions; 1 if
-// there are none.
+// spreadOf returns ReadingFit.Spread: the standard deviation of the scores that a ranking gives the passages a reader
+// reads, averaged over answerable questions with at least two of them; 1 if there are none or no scores differ.
 func spreadOf(answers []RankedQuestion) float64 {
 	sum, n := 0.0, 0.0
 	for _, a := range answers {

@@ -60,8 +60,8 @@ const generatedShare = .1
 // docs/evidence/reliability.md.
 const judgedShare = 3
 
-// isMeasured reports whether figures include such questions. They do not include those that the project generates or
-// that people judged.
+// isMeasured reports whether questions of this kind count in reported figures. Questions that the project generates
+// (Nonsense, There, Absent), and those that people judged (Judged), count for the fit alone.
 func (w Without) isMeasured() bool { return w != Nonsense && w != There && w != Absent && w != Judged }
 
 // withMixtureWeights returns answers with the weights for fitting and measuring a confidence: answerable questions have
@@ -224,7 +224,8 @@ func (q *Question) markRelevant() {
 	}
 }
 
-// keysIn returns the keys that are among words, as a set of their indexes.
+// keysIn returns the set of the keys whose text is one of the words (separated by white space), without punctuation
+// around either. Bit i of the set stands for keys.List[i].
 func keysIn(keys fusion.Keys, words string) (set uint64) {
 	drawn := strings.Fields(words)
 	for i := range drawn {

@@ -322,7 +322,8 @@ func withoutDomain(all []judgedDomain, but int) (answerable, foreign [][]float64
 	return answerable, foreign
 }
 
-// rowFor returns the shares of the domain's questions that these thresholds doubt and refuse.
+// rowFor returns what these thresholds do to the domain: the shares of its own and of foreign questions whose chance is
+// below Found (doubted), and below Doubtful (refused or not found). It does not set the domain's name.
 func (d *judgedDomain) rowFor(t reply.Thresholds) VerdictRow {
 	return VerdictRow{
 		Doubted: shareBelow(d.answerable, t.Found), Refused: shareBelow(d.answerable, t.Doubtful),

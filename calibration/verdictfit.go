@@ -78,7 +78,8 @@ func (c *verdictChances) ownThresholds(fit *AnswerableFit) *OwnThresholds {
 	return &OwnThresholds{own, fit.fingerprint()}
 }
 
-// rowFor returns the shares of the questions that these thresholds doubt and refuse.
+// rowFor returns what these thresholds do to the collected questions: the shares of answerable and of foreign ones
+// whose chance is below Found (doubted), and below Doubtful (refused or not found).
 func (c *verdictChances) rowFor(t reply.Thresholds) VerdictRow {
 	return (&judgedDomain{c.answerable, c.foreign}).rowFor(t)
 }

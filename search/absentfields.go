@@ -66,9 +66,8 @@ func fieldsOf(c *conditions.Condition) (fields []string) {
 	return fields
 }
 
-// nearFields returns what a note on a missing field says after the field's name: the declared field with nearly the
-// same spelling, or else all declared fields; "" if none are declared. Of several near ones it is the alphabetically
-// first.
+// nearFields returns the words that a note on a missing field has after the field's name: " (did you mean …?)" with the
+// first declared field of nearly the same spelling, or else a list of all declared fields; "" if none are declared.
 func (e *Engine) nearFields(field string) string {
 	view := e.pin()
 	defer view.Release()

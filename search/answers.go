@@ -54,16 +54,21 @@ func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	}
 }
 
-// checkLeastChance adds a problem to w unless min_chance is nil or from 0 to 1.
+// checkLeastChance adds a problem to w if min_chance is set and not from 0 to 1.
 func checkLeastChance(w *fault.Problems, least *float64) {
 	if least != nil && !(*least >= 0 && *least <= 1) {
 		w.Add("out_of_range", "/answer/min_chance", "min_chance is %v: it has to be from 0 to 1", *least)
 	}
 }
 
-// readersFor returns the reader that marks words and the generator for the name in a request; either is nil if there is
-// none. ask.ReaderAuto gives the first of each, and the name of a generator the first reader too. The empty name is the
-// first of all. It adds an unknown name, or that nothing is loaded, to wrong.
+// readersFor returns the reader that marks words (marks) and the generator (writes) for the name of a reader in a
+// request:
+//  1. ask.ReaderAuto: the first of each.
+//  2. The name of a generator: that one, and the first reader that marks words.
+//  3. The name of another reader: that one alone.
+//  4. The empty name: as for the name of the first of all.
+//
+// Either is nil if there is none. It adds a problem to wrong if the name is unknown or nothing is loaded.
 func (l *lineUp) readersFor(name string, wrong *fault.Problems) (marks, writes *learned.LoadedReader) {
 	first := func(generates bool) *learned.LoadedReader {
 		at := slices.IndexFunc(l.readers, func(x learned.LoadedReader) bool { return (x.Generator != nil) == generates })

@@ -211,8 +211,8 @@ func (c *LineUp) checkExperts() error {
 	return c.checkReference()
 }
 
-// checkReference returns an error if the reference is not one of the experts or has a head, or if representatives of an
-// expert are not vectors of the reference's dimension.
+// checkReference returns an error if the reference is set and is not among the experts or has a head, or if the length
+// of an expert's representatives is not a multiple of the reference's dimension.
 func (c *LineUp) checkReference() error {
 	if c.Reference == "" {
 		return nil

@@ -36,7 +36,7 @@ func (t *topics) get(key [sha256.Size]byte) (topic answering.Topic, found bool) 
 	return topic, found
 }
 
-// put remembers a topic. If there are topicsHeld already, it forgets all others.
+// put stores the topic under a key. If topicsHeld topics are stored already, it forgets all of them first.
 func (t *topics) put(key [sha256.Size]byte, topic answering.Topic) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,9 +82,10 @@ func (l *lineUp) findTopic(
 	return topic
 }
 
-// topicOf asks the last of messages, together with the topic before, and returns the topic of the passage that answers
-// it. It returns before if the last message is no question or the collection may not answer it, and also with an error.
-// messages must not be empty.
+// topicOf searches for the last of messages, in the conversation before it, and returns the topic of the passage that
+// answers it. before is the topic so far; it is returned if the last message asks nothing, if the collection may not
+// answer it, and with an error. messages must not be empty. It fails if the message cannot be planned, no source
+// answers, or a passage cannot be read.
 func (l *lineUp) topicOf(
 	ctx context.Context,
 	q *sources.Inquiry,

@@ -8,7 +8,8 @@ import (
 	"example.org/conclave/search/internal/sources"
 )
 
-// readingModels returns how many models read the passages after the sources: reader and reranker.
+// readingModels returns how many models, from 0 to 2, read passages after the sources have answered: the reader or
+// generator, and the reranker.
 func readingModels(q *sources.Inquiry) (n int) {
 	if q.Reads {
 		n++

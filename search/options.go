@@ -79,8 +79,8 @@ func (l *lineUp) checkOptions(r *Request, methods []plan.Method, wrong *fault.Pr
 	}
 }
 
-// canAnswer returns nil if a request that only names a fusion method would be answered, and otherwise the error of its
-// plan.
+// canAnswer returns nil if a request that sets nothing but the fusion method with this name would be accepted,
+// otherwise the error of planning it.
 func (l *lineUp) canAnswer(name string) error {
 	_, err := l.plan(&Request{Question: "can it be answered?", Fusion: Methods{Names: []string{name}}})
 	return err

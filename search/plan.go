@@ -107,7 +107,8 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	return p, wrong.Err()
 }
 
-// knowsFamiliarity reports whether it can be told how familiar a question is to one of the experts.
+// knowsFamiliarity reports whether the familiarity of a question can be computed for one of these experts (indexes of
+// panel.Experts): there is a reference, and the expert has representatives.
 func (l *lineUp) knowsFamiliarity(experts []int) bool {
 	return l.panel.Reference != nil && slices.ContainsFunc(experts, func(at int) bool {
 		return len(l.panel.Experts[at].Model.Representatives) > 0
@@ -293,7 +294,8 @@ func (l *lineUp) expertIndex(name string) int {
 	return slices.IndexFunc(l.panel.Experts, func(x *sources.Dense) bool { return x.Name() == name })
 }
 
-// knownExperts returns the end of a message for users that lists the experts.
+// knownExperts returns a clause for messages to users that lists the names of the experts, or says that none are
+// loaded.
 func (l *lineUp) knownExperts() string {
 	if len(l.panel.Experts) == 0 {
 		return "no experts are loaded"

@@ -100,8 +100,9 @@ func (r Reader) listDocuments(
 	}
 }
 
-// readFirsts reads passages. It first waits for the memory that they take beyond *taken, and adds that to *taken. It
-// fails if there is no memory for them or they cannot be read.
+// readFirsts reads the passages firsts from a store. *taken is the memory that the request has already: if they need
+// more, it first waits for the difference and raises *taken. It fails if there is no memory, or sizes or passages
+// cannot be read.
 func (r Reader) readFirsts(
 	ctx context.Context,
 	from storage.Passages,

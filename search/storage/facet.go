@@ -57,7 +57,8 @@ type sortKey struct {
 	text string
 }
 
-// sortKeyOf returns the sort key of a value.
+// sortKeyOf returns the key by which CompareValues orders a value of metadata: numbers (also written in strings),
+// dates, other strings, booleans, and then anything else.
 func sortKeyOf(value any) sortKey {
 	v, _ := conditions.ValueOf(value)
 	switch typed := v.Any().(type) {

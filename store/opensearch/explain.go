@@ -118,8 +118,8 @@ func (w words) explain(ctx context.Context, leaves []leaf, passage rank.Ordinal)
 	return out, nil
 }
 
-// collectWeights adds the explanation of each term, by its name FIELD:VALUE, to into. Lucene calls it
-// "weight(FIELD:VALUE in DOCUMENT)".
+// collectWeights adds to into the explanation of each term that e has in it, at any depth. Its key is FIELD:VALUE, from
+// the description "weight(FIELD:VALUE in DOCUMENT)" that Lucene gives it.
 func (e *explanation) collectWeights(into map[string]*explanation) {
 	if rest, ok := strings.CutPrefix(e.Description, "weight("); ok {
 		if at := strings.LastIndex(rest, " in "); at > 0 {
@@ -177,8 +177,8 @@ func (q *wordQuery) explainPassage(
 	return out, nil
 }
 
-// shownEntry returns an entry of a field of words (a term, a pair of terms, or a form) as people read it and as a
-// collection in a folder names it: a form without its mark, a pair with a space between its terms.
+// shownEntry returns an entry of the words or phrases of an index as people read it, and as a collection in a folder
+// names it: another form of a word without its mark, a pair of terms with a space between them, and a term as it is.
 func shownEntry(entry string) string {
 	if forms.IsForm(entry) {
 		return entry[1:] // a name may have the sign that is between the terms of a phrase
@@ -215,8 +215,8 @@ func (l *leaf) score(whys map[leaf]*explanation) (*storage.TermScore, error) {
 	return &score, nil
 }
 
-// partValue returns the value of the first part, searched depth first, whose description begins with start. It fails if
-// there is none.
+// partValue returns the value of the first part of an explanation, searched depth first, whose description begins with
+// start, such as "freq, ". It returns an ErrAnswer if there is none or e is nil.
 func (e *explanation) partValue(start string) (float64, error) {
 	if e == nil {
 		return 0, fmt.Errorf("%w: it explains nothing", cluster.ErrAnswer)

@@ -44,8 +44,8 @@ func (r *request) Gather(n int) (left func()) {
 	return g.countEnded
 }
 
-// countEnded notes that a source has ended. Before the searches were sent it is one that did not search, since one
-// that searched still waits.
+// countEnded notes that a source has ended. If the searches were not sent yet, the source did not search (one that did
+// would still wait), so one source fewer is awaited.
 func (g *gathering) countEnded() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,7 +76,7 @@ func (g *gathering) addSearches(searches []object) (*sourceSearches, bool) {
 	return j, true
 }
 
-// takeSearches returns all waiting searches to the first caller, which has to send them; nil to the others.
+// takeSearches returns all waiting searches to the first caller, who has to send them. Later callers get nil.
 func (g *gathering) takeSearches() []*sourceSearches {
 	g.mu.Lock()
 	defer g.mu.Unlock()

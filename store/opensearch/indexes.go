@@ -401,7 +401,7 @@ func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Or
 	return nil
 }
 
-// areSampled reports whether all passages are of the sample, whose vectors are in memory.
+// areSampled reports whether all these passages are in the sample, so that their vectors are in memory.
 func (v vectors) areSampled(passages []rank.Ordinal) bool {
 	return !slices.ContainsFunc(passages, func(o rank.Ordinal) bool { return v.sample.vector(v.expert, o) == nil })
 }

@@ -35,7 +35,8 @@ type memberState struct {
 	sample *placedSample
 }
 
-// memberStateOf returns the store, the counts and the sample that an index has now, of which Join makes a corpus.
+// memberStateOf returns the present state of an index, by which Join reads it and by which a later change is noticed:
+// its store, counts and sample.
 func memberStateOf(c *Corpus) memberState {
 	return memberState{c.Store(), c.Known(), c.shared.Load().sample}
 }

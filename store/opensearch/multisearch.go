@@ -37,7 +37,8 @@ type searchAnswer struct {
 	lost         error           // nil: it is of all shards; else of those that have a copy
 }
 
-// firstLostError returns why the first answer that is not of all shards is not; nil if all are.
+// firstLostError returns the error of the first answer that lacks a shard (searchAnswer.lost); nil if all answers are
+// of all shards.
 func firstLostError(answers []searchAnswer) error {
 	for _, a := range answers {
 		if a.lost != nil {
@@ -126,8 +127,8 @@ func (s *Store) multiPartly(ctx context.Context, searches []object) ([]searchAns
 	}
 }
 
-// searchType returns the search_type for a query: WholeIndex if terms of words score, whose statistics are asked for
-// first, else EachShard.
+// searchType returns how the cluster is to score a query: WholeIndex if it scores words, so that term statistics are
+// collected from all shards first, else EachShard.
 func searchType(query any) string {
 	if scoresWords(query) {
 		return cluster.WholeIndex
@@ -155,8 +156,9 @@ func scoresWords(query any) bool {
 	return false
 }
 
-// withoutStored changes a search so that hits have their ids from doc values and nothing stored is read, and returns
-// it. To read stored documents, the cluster unpacks several for each hit, with some kilobytes of codes each.
+// withoutStored changes a search, in place, so that hits take their ids from doc values (takeID) and the cluster reads
+// no stored documents, and returns it. Stored documents are slow: the cluster unpacks several for each hit, with some
+// kilobytes of codes each.
 func withoutStored(search object) object {
 	fields, _ := search["docvalue_fields"].([]string)
 	search["docvalue_fields"] = append([]string{schema.FieldID}, fields...)

@@ -95,7 +95,8 @@ func (r *request) textOf(o rank.Ordinal) (titled, bool) {
 	return t, ok
 }
 
-// withoutText returns the passages whose texts are neither fetched nor kept. It takes over those that are kept.
+// withoutText returns those passages whose texts are known neither to the request nor to the corpus's cache of texts.
+// Texts that the cache has are copied into the request.
 func (r *request) withoutText(ordinals []rank.Ordinal) (missing []rank.Ordinal) {
 	prints := make([]uint64, len(ordinals))
 	r.table.mu.RLock()

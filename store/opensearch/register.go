@@ -39,7 +39,8 @@ func (s *Store) Register(name string) *Register {
 	return r
 }
 
-// target returns the alias by which the registers are written, for the reason that Store.target gives.
+// target returns the alias by which the index of registers is written, so that a write cannot make an index
+// (Store.target says why).
 func (r *Register) target() string { return r.beside.index + "-W" }
 
 // registerDocument is the document of a register. Data is JSON.
@@ -77,7 +78,8 @@ func (r *Register) ask(ctx context.Context, method, path string, body []byte) ([
 	return r.beside.sendRepeatedFor(ctx, cmp.Or(r.patience, bulkPatience), method, path, body, cluster.CheckJSON)
 }
 
-// path returns the path of the register's document, with a query behind it.
+// path returns the path of a request about the register's document, followed by query, which begins with "?" or is
+// empty.
 func (r *Register) path(query string) string {
 	return r.beside.path("/_doc/" + url.PathEscape(r.name) + query)
 }

@@ -106,8 +106,8 @@ func (s *Store) lowestKeys(ctx context.Context, n int64) (searchAnswer, error) {
 	}
 }
 
-// drawSearch returns the search for the first passages of a query in an order, with their bytes and their state,
-// without documents.
+// drawSearch returns the search for the first passages, `sampled` at most, that a query finds in an order. Hits have
+// the passages' bytes and state (sequence number and term), and no documents.
 func drawSearch(query object, order ...any) object {
 	return object{"size": sampled, "query": query, "sort": order, "track_total_hits": false, "_source": false,
 		"docvalue_fields": []string{schema.FieldBytes}, "seq_no_primary_term": true}
@@ -192,8 +192,8 @@ func (s *sample) takeVectors(keepers []schema.Expert, id string, from schema.Sou
 	return nil
 }
 
-// keep keeps the codes of a passage for an expert of late interaction, and the vector for any other one. id is the
-// passage's.
+// keep stores what an expert made of the passage with an id: codes if the expert is of late interaction, otherwise
+// vector. The other one is ignored.
 func (s *sample) keep(x schema.Expert, id string, vector []float32, codes []byte) {
 	if s.vectors[x.Name] == nil {
 		s.vectors[x.Name], s.codes[x.Name] = map[string][]float32{}, map[string][]byte{}
@@ -212,8 +212,8 @@ type placedSample struct {
 	ids      map[rank.Ordinal]string
 }
 
-// placeIn returns the sample with the ordinals that the table t gives its passages, which it adds to t if they are
-// new. It returns nil if s is nil.
+// placeIn returns the sample with the ordinals of its passages in the table t. Passages that t does not know get new
+// ordinals there. It returns nil if s is nil.
 func (s *sample) placeIn(t *table) *placedSample {
 	if s == nil {
 		return nil

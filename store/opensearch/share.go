@@ -209,8 +209,9 @@ func (s *Store) awaitCopies(ctx context.Context) error {
 	return nil
 }
 
-// whileNoShares calls work while no process fills a share of the index. If one does, it returns a *lease.HeldError.
-// doing says for others what work does.
+// whileNoShares calls work while it holds the leases of all shares of the index, if it is filled in shares, so that no
+// process fills one meanwhile. If a process does, it returns a *lease.HeldError at once. doing says for others what
+// work does. It fails if the shares cannot be read.
 func (s *Store) whileNoShares(ctx context.Context, doing string, work func(context.Context) error) error {
 	content, _, err := s.readShares(ctx)
 	if err != nil {

@@ -103,8 +103,9 @@ func (c *Candidates) tabulate() error {
 	return nil
 }
 
-// scoreFollower lets a source that has no hits of its own score all candidates, which become its column. If that fails,
-// the finding gets the status failed, like that of a source that did not answer. scores has room for all candidates.
+// scoreFollower lets a source that finds no passages itself, such as late interaction, score all candidates. The scores
+// become its column of the table. scores must be as long as candidates. If scoring fails or panics, the source's
+// finding gets StatusFailed, and the failure is reported.
 func (c *Candidates) scoreFollower(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
 	f := &c.Findings[column]
 	f.Cause = run.Guard(func() error {

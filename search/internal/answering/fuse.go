@@ -78,7 +78,8 @@ func CapByVerdict(r *fusion.Ranking, by *learned.Answerability) {
 	}
 }
 
-// settings returns the settings for all methods: the line-up's calibration and what the request sets.
+// settings returns the fusion settings for all methods of the plan: the line-up's calibration, with the request's
+// missing, normalisation, sharpness, weighting and weights.
 func (c *Candidates) settings() fusion.Settings {
 	d := c.Rules
 	s := fusion.Settings{

@@ -100,21 +100,24 @@ func (a *Answer) setChancesByReader(read *extract.Read) {
 	}
 }
 
-// mayAnswerEarlier reports whether the reader may have answered an earlier question of a conversation: there is one,
-// and without the reader the verdict is not VerdictFound. chance is that the collection answers, without the reader.
+// mayAnswerEarlier reports whether what the reader marked may answer an earlier question of the conversation instead of
+// the last one: there are earlier messages, and the verdict on chance is not VerdictFound. chance is the chance,
+// without the reader, that the collection answers.
 func (a *Answer) mayAnswerEarlier(chance float64) bool {
 	by := a.Rules.Answerability
 	return len(a.Found.Inquiry.Before) > 0 && by != nil && by.Of(chance) != reply.VerdictFound
 }
 
-// ranksByReader reports whether the reader's scores have a part in the order of the first passages. They do if its
-// weight was fitted, in a ranking by the gate, unless Plan.ReadTwice.
+// ranksByReader reports whether the reader's scores change the order of the first passages. They do if the reader has a
+// fitted weight and the first method weighs sources by question, unless the reader is also the reranker
+// (Plan.ReadTwice).
 func (a *Answer) ranksByReader() bool {
 	return a.Plan.Reader != nil && a.Plan.Reader.Ranking > 0 && a.Plan.Methods[0].WeighsByQuestion() && !a.Plan.ReadTwice()
 }
 
-// readsForConfidence reports whether MarkAnswers computes the confidence anew with the reader's signals: the reader
-// has a calibration for it, and the first ranking is by the gate, is not empty and has a confidence.
+// readsForConfidence reports whether the reader's signals are to replace the confidence of the first ranking. That
+// needs a reader that is calibrated for it, a first method that weighs sources by question, and a ranking with items
+// and a confidence.
 func (a *Answer) readsForConfidence() bool {
 	reader := a.Plan.Reader
 	first := &a.Rankings[0]

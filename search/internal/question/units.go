@@ -77,8 +77,8 @@ func partsOf(question string, fits func(string) bool) []string {
 	return parts
 }
 
-// cutToFit cuts a sentence at spaces into parts of about equal length that fit. It returns the sentence as it is if
-// single words do not fit.
+// cutToFit cuts a sentence at spaces into the fewest parts of about equal length for which fits returns true. If parts
+// of two words do not fit either, it returns the sentence as it is.
 func cutToFit(sentence string, fits func(string) bool) []string {
 	words := strings.Fields(sentence)
 	for n := 1; n < len(words); n++ {
@@ -97,7 +97,8 @@ func cutToFit(sentence string, fits func(string) bool) []string {
 	return []string{sentence} // a word that does not fit is read as far as it does
 }
 
-// joinShort joins each part of fewer than so many words to the part after it, if both together fit.
+// joinShort returns the parts with each one of fewer than so many words joined to the part after it by a space, if fits
+// returns true for both together.
 func joinShort(parts []string, words int, fits func(string) bool) (out []string) {
 	for _, part := range parts {
 		if n := len(out); n > 0 && len(strings.Fields(out[n-1])) < words {

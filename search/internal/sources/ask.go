@@ -217,8 +217,8 @@ func (p *Findings) setStatus(ctx context.Context, f *Finding) {
 	p.Panel.Run.Report.Source(ctx, f.Source.Name(), f.Status, f.Cause)
 }
 
-// failAll gives every finding the status that belongs to cause, the error with which the filter could not be evaluated,
-// and reports it.
+// failAll sets the status and reason of every finding for cause, the error with which the filter could not be
+// evaluated, and reports them. The status follows from cause, such as StatusDeadline after a deadline.
 func (p *Findings) failAll(ctx context.Context, cause error) {
 	for i := range p.All {
 		f := &p.All[i]

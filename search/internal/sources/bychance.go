@@ -49,9 +49,9 @@ func matchByChance(index storage.TokenVectors, random []rank.Ordinal, question [
 	return c
 }
 
-// matchThresholds returns, for each token of the question, the inner product that a match in a passage has to exceed:
-// the one that a share byChance of the random passages reaches. The passage itself is not one of these. It returns nil
-// if fewer than leastByChance remain.
+// matchThresholds returns, for each token of the question, the inner product that a token of a passage has to exceed to
+// count as a match: the share byChance of the random passages exceeds it. passage is left out of the random ones if it
+// is among them. It returns nil, for no thresholds, if fewer than leastByChance remain.
 func (c *chanceMatches) matchThresholds(passage rank.Ordinal) []float32 {
 	var others [][]float32
 	for i, o := range c.passages {

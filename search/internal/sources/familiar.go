@@ -22,8 +22,9 @@ type Familiarities struct {
 	known bool
 }
 
-// highestRival returns the highest familiarity of the other experts than that of a number (Dense.number). Number -1 is
-// a source that is not an expert. It returns 0 if familiarities were not computed.
+// highestRival returns the highest familiarity of the question to a specialist other than the expert with this number
+// (Dense.number). With a negative number, of a source that is no expert, all specialists count. It returns 0 if
+// familiarities were not computed or there is no such specialist.
 func (q *Familiarities) highestRival(number int) float64 {
 	if len(q.observed) == 0 {
 		return 0
@@ -48,9 +49,9 @@ func (p *Panel) Familiarities(reference []float32) *Familiarities {
 	return q
 }
 
-// Specialists returns the specialists of an inquiry of which only the most familiar ones are asked: indexes of Sources.
-// It returns nil if all are asked: methods need all of them, there is no reference, or there are no more than
-// q.MostSpecialists.
+// Specialists returns the specialists of an inquiry, as indexes of Sources, if only the q.MostSpecialists most familiar
+// ones of them are to be asked. It returns nil if all sources are to be asked: the inquiry wants that, there is no
+// reference to tell familiarity by, or there are no more specialists than that.
 func (p *Panel) Specialists(q *Inquiry) []int {
 	if !q.ChosenOnly || p.Reference == nil {
 		return nil

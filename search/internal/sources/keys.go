@@ -163,7 +163,8 @@ func termsOf(list []storage.Rarity) (terms []string) {
 	return terms
 }
 
-// rarestOf returns the n rarest keys of a list, in the order of the list; all if it has no more.
+// rarestOf returns the n rarest keys of a list, in the order of the list; of equally rare ones the first. If the list
+// has no more than n, it returns the list itself.
 func rarestOf(list []Key, n int) []Key {
 	if len(list) <= n {
 		return list
@@ -191,10 +192,10 @@ func rarityWeight(passages int) float64 {
 	return min(1, max(0, float64(10-passages)/7))
 }
 
-// pieceShare returns how far the general encoder knows a word only in pieces, from 0 to 1: 0 for a word of few pieces,
-// 1 for one with six more, or with characters that it cannot read. A few are four pieces with a digit in the word and
-// twelve without, since a word such as the name of a disease may be long and yet be read. It returns 0 if there is no
-// general encoder.
+// pieceShare returns how far the general encoder knows a word only in pieces, from 0 to 1. It is 0 up to four pieces
+// for a word with a digit, and up to twelve for one without, since a long word, such as the name of a disease, may
+// still be read; it rises to 1 at six pieces more. It is 1 for a word with characters that the encoder cannot read, and
+// 0 without a general encoder.
 func (p *Findings) pieceShare(word string) float64 {
 	x := p.Generalist()
 	if x == nil {

@@ -41,8 +41,9 @@ func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	})
 }
 
-// Observe implements Source: it returns the upper bound of the question's score, the share of rare words that the
-// encoder has only in pieces (Keys.Exact), the passages' share of symbols, and the highest familiarity of a specialist.
+// Observe implements Source. It returns the upper bound of scores for the question, the share of rare words that the
+// encoder knows only in pieces (Keys.Exact; 0 without keys), the passages' share of symbols, and the highest
+// familiarity of a specialist.
 func (w *wordSource) Observe(f *Finding, q *Familiarities) fusion.ObservedSource {
 	o := fusion.ObservedSource{
 		Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.highestRival(-1), Symbols: f.symbols,

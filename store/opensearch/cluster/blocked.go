@@ -70,8 +70,8 @@ type Blocks map[string]json.RawMessage
 // isSet reports whether the block with a name is set.
 func (b Blocks) isSet(name string) bool { return strings.Trim(string(b[name]), `"`) == "true" }
 
-// inCluster returns the names of the set blocks by which no index of a cluster takes changes, for messages; "" if there
-// is none.
+// inCluster returns the names of the set blocks by which no index of the cluster takes changes, separated by commas,
+// for messages; "" if there are none.
 func (b Blocks) inCluster() string {
 	var out []string
 	for _, name := range []string{"read_only", "read_only_allow_delete"} {
@@ -82,8 +82,8 @@ func (b Blocks) inCluster() string {
 	return strings.Join(out, ", ")
 }
 
-// Changes returns the names of the blocks by which the index takes no changes, for people;
-// "": there are none.
+// Changes returns the names of the set blocks by which the index takes no changes, separated by commas, for people; ""
+// if there are none. A block that a full disk sets comes with that explanation.
 func (b Blocks) Changes() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(b)) {

@@ -39,7 +39,7 @@ type durations struct {
 	spent int // half hedges
 }
 
-// add records how long an answer took, and earns half a hedge.
+// add records how long an answer took. Each call allows half a further hedge (spend), up to mostHedges in all.
 func (d *durations) add(took time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,7 +48,8 @@ func (d *durations) add(took time.Duration) {
 	d.spent = max(d.spent-1, 0)
 }
 
-// spend takes a hedge and reports whether there was one.
+// spend reports whether a request may be sent to a second node now, and counts it. It returns false if mostHedges were
+// sent and too few answers have come since (add).
 func (d *durations) spend() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -103,8 +104,8 @@ const (
 	EachShard  = "query_then_fetch"
 )
 
-// endOf returns the second half of the line that precedes a search in a request to _msearch, for a search type.
-// searchType is WholeIndex or EachShard.
+// endOf returns the second half of the header line of a search in an _msearch request, with a search type, WholeIndex
+// or EachShard. The first half ends with a comma.
 func endOf(searchType string) string { return `"search_type":"` + searchType + `"}` }
 
 // EndOfShard returns the second half of the line that precedes a search in a request to _msearch, for a search in one
@@ -231,7 +232,7 @@ func (c *Client) hedged(ctx context.Context, operation, method, path string, bod
 	}
 }
 
-// rank returns 1 for a node that is away or apart, else 0.
+// rank returns the order of the node among those to be asked: 0 if it answers, 1 if it is away or apart.
 func (n *node) rank() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -76,7 +76,8 @@ func (c *Client) Limits(ctx context.Context) (blocked string, limits []string) {
 	return blocked, limits
 }
 
-// blocksOf returns the blocks of several settings together; the last ones count.
+// blocksOf returns the blocks in several cluster settings as one map. If a block is in several of them, the last one
+// counts.
 func blocksOf(all []clusterSettings) Blocks {
 	out := Blocks{}
 	for _, s := range all {

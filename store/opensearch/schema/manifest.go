@@ -116,11 +116,11 @@ func NewManifest(words bm25.Params, encoders []store.PassageEncoder) (*Manifest,
 	return m, m.Check()
 }
 
-// Mark returns the mark of this expert, made by this encoder: a text in FieldExperts of each passage that has its
-// vectors.
+// Mark returns the text that FieldExperts of a passage contains if the passage has this expert's vectors: name and
+// fingerprint of the encoder.
 func (x Expert) Mark() string { return x.MarkName() + x.Fingerprint }
 
-// MarkName returns the beginning of the marks of experts with this name, whichever encoder made their vectors.
+// MarkName returns the prefix that the marks of all experts with this name have, whichever encoder made their vectors.
 func (x Expert) MarkName() string { return x.Name + ":" }
 
 // Field returns the field of an index that has the expert's vectors; "" if it uses those of another expert.

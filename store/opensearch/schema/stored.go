@@ -32,9 +32,10 @@ func (s *StoredDocument) HasMarks(marks []string) bool {
 	return true
 }
 
-// VectorFor returns the vectors of an expert for passage p of the document: its vector, or list of vectors; for a
-// passage in windows that of the first window; if p has the text of one of the windows, that window's vector. It
-// fails with errChanging if the document is not there or has another content.
+// VectorFor returns the numbers that the document has of an expert for passage p. If the document has p's content,
+// these are its vector, or all vectors of an expert with several; for a passage read in windows only those of the first
+// window. If p has the text of one of the document's windows, they are that window's vector. Otherwise, and if there is
+// no document, it fails with errChanging. It also fails if the vectors cannot be decoded.
 func (s *StoredDocument) VectorFor(x Expert, p *corpus.Passage) ([]float32, error) {
 	if !s.Found {
 		return nil, errChanging
@@ -82,7 +83,8 @@ func ParseStored(id string, source Source, seqNo, term int64) (StoredDocument, e
 	return s, nil
 }
 
-// AppendFieldsBut appends all fields of a document except those that are named, each followed by a comma.
+// AppendFieldsBut appends to b all fields of a document except those named in but, in alphabetical order, each as JSON
+// and followed by a comma. It returns the extended slice.
 func (s Source) AppendFieldsBut(b []byte, but ...string) []byte {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if !slices.Contains(but, name) {
