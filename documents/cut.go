@@ -103,7 +103,8 @@ func (c *cutter) enter(heading Block) {
 	c.empty = true
 }
 
-// leave ends the current section. If it is empty, its heading becomes a piece.
+// leave ends the current section. If the section has no text, it appends a piece that consists of the section's
+// heading.
 func (c *cutter) leave() {
 	if n := len(c.path); c.empty && n > 0 {
 		h := c.path[n-1]
@@ -237,7 +238,8 @@ func (c *cutter) introduction(b Block) (string, int) {
 	return text[last.Begin:last.End], b.Begin + int(last.Begin)
 }
 
-// sentences appends a block to all as one unit, or if it is too long for a piece, a unit for each sentence.
+// sentences appends a block to all as one unit, or, if the block is longer than a piece may be, one unit for each of
+// its sentences (fitting), and returns all.
 func (c *cutter) sentences(all []unit, b Block) []unit {
 	text := c.d.TextOf(b)
 	if n := c.size(text); n <= c.most {

@@ -91,8 +91,8 @@ func (d *docx) addWordFile(data []byte) error {
 	return err
 }
 
-// nameHeads counts the page headers and footers that have text as left out. A part that is damaged is not counted; the
-// error says that one cannot be unpacked.
+// nameHeads counts the page headers and footers that have text as left out. It skips a part whose XML is damaged, and
+// fails if a part cannot be unpacked.
 func (d *docx) nameHeads() error {
 	for _, r := range d.related {
 		if r.kind != "header" && r.kind != "footer" {

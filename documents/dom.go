@@ -72,7 +72,8 @@ func (d *dom) children(n *html.Node) {
 	}
 }
 
-// block reads the children of n as blocks of the given kind and level.
+// block writes what stands before n as a block, and then the children of n as blocks of this kind and level. Afterwards
+// the kind and level are as before.
 func (d *dom) block(n *html.Node, kind Kind, level int) {
 	d.flush()
 	before, at := d.kind, d.level
@@ -178,7 +179,8 @@ func (d *dom) notes(n *html.Node) {
 	}
 }
 
-// item writes an item of a list, with its number if the list is ordered.
+// item writes an item of a list, with its number if the list is ordered. The attribute value of the item sets the
+// number, and the numbers after it go on from there.
 func (d *dom) item(n *html.Node) {
 	d.flush()
 	mark := ""
@@ -368,7 +370,8 @@ func codeBelow(n *html.Node) string {
 	return b.String()
 }
 
-// hidden reports whether an element says that it is not shown, by an attribute or its style.
+// hidden reports whether an element has the attribute hidden (other than until-found), aria-hidden="true", or a style
+// with display:none or visibility:hidden. It does not look at the elements around it.
 func hidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		switch a.Key {

@@ -75,8 +75,8 @@ func likelyJapanese(r rune) float64 {
 	return -0.5
 }
 
-// likelyKorean returns a function that rates, from -0.8 to 1, how likely a character is in Korean text. The syllables
-// in KS X 1001 are the usual ones.
+// likelyKorean returns a function that rates, from -0.8 to 1, how likely a character other than ASCII is in Korean
+// text: 1 for the usual syllables, which are those of KS X 1001, and -0.8 for other syllables.
 func likelyKorean() func(rune) float64 {
 	encoder := korean.EUCKR.NewEncoder()
 	return func(r rune) float64 {

@@ -39,7 +39,9 @@ const (
 	markOrPower                       // 2 or 3 behind a letter or bracket, as in square metres and cubic metres
 )
 
-// kindOfRaised returns what a match of raisedNumber can be, by the number and the character before it.
+// kindOfRaised returns what a raised number in a line can be, from the character before it and the number in a match of
+// raisedNumber: the beginning of a note after white space or at the beginning of the line; a mark or a power for 2 or 3
+// after a letter or a closing bracket; otherwise only the mark of a note.
 func kindOfRaised(match []string) raisedKind {
 	before, _ := utf8.DecodeRuneInString(match[1])
 	switch {
@@ -142,7 +144,9 @@ type footnoteEvidence struct {
 	atFeet  bool               // nine tenths of the marks have a note on their page
 }
 
-// findFootnotes returns the evidence for footnotes in the lines of a PDF.
+// findFootnotes returns the evidence for footnotes in the lines of a PDF: the places of numbers that can only be marks,
+// those of lines in small print that begin with a number, whether there is a mark or a note 1 to 3 (counted), and
+// whether at least nine tenths of the marks have a note on their page (atFeet).
 func findFootnotes(pages []pdfPage) footnoteEvidence {
 	e := footnoteEvidence{notes: map[notePlace]bool{}, marks: map[notePlace]bool{}}
 	body := bodySize(pages)

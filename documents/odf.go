@@ -155,7 +155,8 @@ func (o *odf) write(s string) {
 	o.current().write(s, at)
 }
 
-// start begins an element; it returns true if the element is to be skipped with all that is in it.
+// start handles the beginning of an element of the document's content. It returns true if the element is to be skipped
+// with all that is in it, such as tracked changes, comments and the table of contents.
 func (o *odf) start(e xml.StartElement) bool {
 	if o.formula != nil || e.Name.Local == "math" {
 		o.startFormula(e)
@@ -293,7 +294,8 @@ func (o *odf) startTable(e xml.StartElement) {
 	}
 }
 
-// cellValue returns the value in the attributes of a cell, for programs that write no text; "" if it has none.
+// cellValue returns the value in the attributes of a cell as text, such as "12.5%" or "3 EUR"; "" if it has none. It is
+// for cells in which the program wrote no text.
 func cellValue(e xml.StartElement) string {
 	n := value(e, "value")
 	switch value(e, "value-type") {
@@ -353,7 +355,8 @@ func (o *odf) readObject(path string) (skip bool) {
 	return false
 }
 
-// startFormula begins an element of a formula in MathML.
+// startFormula begins an element of a formula in MathML: it adds the element below the current one, if there is one,
+// and makes it the current one (o.formula).
 func (o *odf) startFormula(e xml.StartElement) {
 	n := &html.Node{Type: html.ElementNode, Data: e.Name.Local}
 	if o.formula != nil {
@@ -371,7 +374,8 @@ func (o *odf) endFormula() {
 	}
 }
 
-// end ends an element, and writes the paragraph or table that ends with it.
+// end handles the end of an element of the document's content. With a heading, paragraph, cell, row or table it writes,
+// or adds to the current table, what was collected of it.
 func (o *odf) end(e xml.EndElement) {
 	if o.formula != nil {
 		o.endFormula()

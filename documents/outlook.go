@@ -414,8 +414,8 @@ func (m *mailWriter) begin() {
 	fmt.Fprintf(&m.b, "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=%q\r\n\r\n", mailBoundary)
 }
 
-// texts writes the plain text of a mail and its HTML, which is in `encoding`. Blank text is left out if there is
-// HTML, and so is empty HTML.
+// texts writes the part of a mail with its plain text and its HTML, whose bytes have this encoding, as alternatives.
+// Blank plain text is left out if there is HTML, and so is empty HTML.
 func (m *mailWriter) texts(plain string, web []byte, encoding string) {
 	fmt.Fprintf(&m.b, "--%s\r\nContent-Type: multipart/alternative; boundary=%q\r\n\r\n", mailBoundary, textBoundary)
 	if strings.TrimSpace(plain) != "" || len(web) == 0 {
@@ -442,7 +442,7 @@ func (m *mailWriter) attach(mediaType, disposition, name string, content []byte)
 	m.content(content)
 }
 
-// content ends the header of a part and writes its content in base64.
+// content writes the last header line and the blank line of a part, and then its content in base64.
 func (m *mailWriter) content(content []byte) {
 	m.b.WriteString("Content-Transfer-Encoding: base64\r\n\r\n")
 	const bytesALine = 57

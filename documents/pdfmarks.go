@@ -113,8 +113,9 @@ func commonLetters(page []rune, text string) (found []int) {
 	return found
 }
 
-// keepSure clears the runs of true that are shorter than sure and not near a run that is as long: "the service desk"
-// may stand elsewhere on the page, too.
+// keepSure sets to false, in place, each run of true values that is shorter than sure and more than nearLetters away
+// from every run of at least that length. common says which letters of a page also stand in the searched passage: short
+// common pieces, such as "the service desk", may stand elsewhere on the page, too.
 func keepSure(common []bool, sure int) {
 	type span struct{ begin, end int }
 	var runs []span

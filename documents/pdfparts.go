@@ -128,7 +128,8 @@ func decodeParts(encoded []byte) (*pdfAnswer, error) {
 	return a, d.err
 }
 
-// page reads a page that pdfAnswer.encode wrote. Damage sets d.err.
+// page returns the next page of bytes that pdfAnswer.encode wrote. Damaged bytes set d.err, and the page is then of no
+// use.
 func (d *decoder) page() (p pdfPage) {
 	d.floats(&p.Width, &p.Height)
 	for range d.count() {

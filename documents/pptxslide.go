@@ -133,7 +133,8 @@ func (s *slideReader) characters(text string) {
 	}
 }
 
-// endElement ends an element, and writes the paragraph or table that ends with it.
+// endElement handles the end of an element of a slide. It writes the paragraph, formula or table that ends, or adds the
+// cell that ends to the current table.
 func (s *slideReader) endElement(e xml.EndElement) {
 	if s.math.reading() {
 		if formula, done := s.math.end(); done {

@@ -362,8 +362,8 @@ func (d *Document) insertRecognised(found map[int]recognisedPage, limits Limits)
 	))
 }
 
-// merge inserts the paragraphs of the found pages, given in ascending order, before the first block of a later page. It
-// replaces the text and the blocks of the document.
+// merge inserts the recognised paragraphs of pages, which are in ascending order, each before the first block of a
+// later page. found has the paragraphs by page. It replaces the text and the blocks of the document.
 func (d *Document) merge(pages []int, found map[int]recognisedPage) {
 	var text strings.Builder
 	var blocks []Block

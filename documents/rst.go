@@ -59,7 +59,8 @@ type rstReader struct {
 	styles []string // the underlines of headings, the highest first
 }
 
-// next reads the block that begins at the current line, and moves past what it has read.
+// next reads the block of reStructuredText that begins at the current line, writes it to r.p, and moves past its lines.
+// There must be a current line.
 func (r *rstReader) next() {
 	line := r.lines[r.at]
 	trimmed := strings.TrimSpace(line)

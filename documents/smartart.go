@@ -65,7 +65,8 @@ func (d *diagram) textOf(point string) string {
 	return ""
 }
 
-// read adds the points and connections of the data model in part. Damaged XML is an *UnreadableError.
+// read adds the points with a text and their connections to the points below them, from the data model in part. Damaged
+// XML is an *UnreadableError; what was read before stays.
 func (d *diagram) read(part []byte) error {
 	point, inText := "", false
 	return newElements(part).each(func(e xml.StartElement) bool {

@@ -27,8 +27,8 @@ func addTable(w *writer, rows [][]string, headed int) {
 	}
 }
 
-// addHeader writes the rows of column names as one row, and returns it as the Header for the rows below; "" if rows is
-// empty or the names are longer than longestHeader.
+// addHeader writes the rows of column names as one row to w, and returns the names as the Header for the rows below. It
+// returns "" if rows is empty, and writes nothing then, or if the names are longer than longestHeader.
 func addHeader(w *writer, rows [][]string) string {
 	if len(rows) == 0 {
 		return ""
@@ -96,8 +96,9 @@ func headerRows(rows [][]string) int {
 	return 0
 }
 
-// hasGaps reports whether a row of names spans several columns of the row below: some of its cells are empty or
-// repeated where the row below has a cell. In the first column only one of both rows has a text, or both have the same.
+// hasGaps reports whether upper can be a row of column names that span several columns of lower, the row below. Beyond
+// the first column, some cells of upper must be empty or equal to the cell before, and others filled, where lower has a
+// text. In the first column one of both rows is empty, or both have the same text.
 func hasGaps(upper, lower []string) bool {
 	if len(upper) == 0 || len(lower) == 0 || upper[0] != "" && lower[0] != "" && upper[0] != lower[0] {
 		return false
@@ -229,7 +230,8 @@ func looksLikeData(head []string, below [][]string) bool {
 	return false
 }
 
-// yearsBelow reports whether most cells of a column are years or the like.
+// yearsBelow reports whether more than half of the texts of a column in the first headLooksAt rows are years or other
+// periods (isPeriod). Empty cells do not count.
 func yearsBelow(column int, rows [][]string) bool {
 	others, periods := 0, 0
 	for _, row := range rows[:min(len(rows), headLooksAt)] {

@@ -96,7 +96,8 @@ func placePassage(p *corpus.Passage) PlacedPassage {
 	return PlacedPassage{Passage: *p, Place: reply.PlaceOf(p), Extent: reply.ExtentOf(p, reply.OffsetBytes)}
 }
 
-// placePassages returns passages with their places, in their order.
+// placePassages returns the passages, in their order, each with its place in its document (placePassage). The result is
+// never nil.
 func placePassages(passages []corpus.Passage) []PlacedPassage {
 	out := make([]PlacedPassage, len(passages))
 	for i := range passages {

@@ -262,8 +262,8 @@ func (a *API) awaitVisible(r *http.Request, w *collectionWriter, seq uint64, con
 	}
 }
 
-// keepExtending calls extend now and then every extendEvery, in a goroutine, until stop is called. stop waits for the
-// goroutine.
+// keepExtending calls extend at once, and then every extendEvery in a goroutine, until stop is called. stop must be
+// called once, and waits for the goroutine.
 func (a *API) keepExtending(extend func()) (stop func()) {
 	extend()
 	ended, left := make(chan struct{}), make(chan struct{})

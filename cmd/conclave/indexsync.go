@@ -73,8 +73,8 @@ func (x *indexCommand) syncCollection(
 	return err
 }
 
-// syncServed makes the documents of the server at --url match the files (syncServed). It returns a usage error if the
-// address is invalid.
+// syncServed makes the documents of the server at --url match the files in o, and returns what it changed. It returns a
+// usage error if the address is invalid, and the errors of the function syncServed.
 func (x *indexCommand) syncServed(
 	ctx context.Context,
 	term cli.Terminal,

@@ -70,7 +70,7 @@ of the reference's words was kept, which share of its pairs of neighbouring word
 	return command
 }
 
-// nameEncodingShort makes --encoding another name of --documents-encoding.
+// nameEncodingShort lets users write --encoding for the flag --documents-encoding of flags.
 func nameEncodingShort(flags *pflag.FlagSet) {
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "encoding" {

@@ -219,7 +219,8 @@ func splitCommas(values []conditions.Value) []conditions.Value {
 	return out
 }
 
-// dateValue returns a date's value. A number is taken as seconds since 1970, as Dify writes some dates.
+// dateValue returns the value of a date as RFC 3339 if v is a number, or a text that is one: seconds since 1970, as
+// Dify writes some dates. Any other value is returned unchanged.
 func dateValue(v conditions.Value) conditions.Value {
 	seconds, is := v.Any().(float64)
 	if text, isText := v.Any().(string); isText {

@@ -219,8 +219,9 @@ type openAIMistake struct {
 	Code    string  `json:"code"`
 }
 
-// openAIError returns a function that writes problems as OpenAI does. An unknown expert or collection is reported for
-// the parameter named.
+// openAIError returns a function that returns the status and the JSON body with which OpenAI's interface would report a
+// problem. named is the request's parameter to which an unknown expert is attributed, and, unless it is "", an unknown
+// collection.
 func openAIError(named string) func(*schema.Problem) (int, any) {
 	return func(p *schema.Problem) (int, any) {
 		status := p.Status

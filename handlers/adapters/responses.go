@@ -278,7 +278,8 @@ func (e responseEvent) EventName() string {
 	return name
 }
 
-// newEvent returns the next event of a type, with its number and these fields.
+// newEvent returns the next event of the stream with the type "response." and kind, the next sequence number and these
+// fields. It does not send the event.
 func (s *responseStream) newEvent(kind string, fields map[string]any) responseEvent {
 	e := responseEvent{"type": "response." + kind, "sequence_number": s.number}
 	s.number++
@@ -288,7 +289,8 @@ func (s *responseStream) newEvent(kind string, fields map[string]any) responseEv
 	return e
 }
 
-// newTextEvent returns the next event of a type that concerns the text, with the ids of its message and part.
+// newTextEvent returns the next event about the answer's text (newEvent), with the id of its message and the indexes of
+// message and part, which are 0.
 func (s *responseStream) newTextEvent(kind string, fields map[string]any) responseEvent {
 	e := s.newEvent(kind, fields)
 	e["item_id"] = s.item

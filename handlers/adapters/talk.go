@@ -119,7 +119,8 @@ func listDocuments(ctx context.Context, e handlers.Engine) (all collectionOvervi
 	return all, nil
 }
 
-// sizeText returns the numbers of documents and passages in words.
+// sizeText returns the size of the collection as text for a sentence, such as "more than 50 documents with 3,000
+// passages"; only the passages if there are no documents.
 func (o *collectionOverview) sizeText() string {
 	passages := countOf(o.passages, "passage")
 	if len(o.documents) == 0 {

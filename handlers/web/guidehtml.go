@@ -136,7 +136,8 @@ func (accessibleRenderer) renderTable(w util.BufWriter, _ []byte, _ ast.Node, en
 	return ast.WalkContinue, nil
 }
 
-// renderCell renders a cell of a table; an empty one of the header as a td.
+// renderCell writes the start tag of a table's cell if entering, otherwise its end tag. A cell of the header is a th,
+// an empty one a td. The error is always nil.
 func (accessibleRenderer) renderCell(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	cell := n.(*extension.TableCell)
 	tag := "td"

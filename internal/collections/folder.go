@@ -161,8 +161,10 @@ func (f *Folder) Remove(name string) error {
 	return f.removeFolder(name)
 }
 
-// removeFolder renames the folders of a collection and its snapshots, so that it has no name any more, and removes
-// them. An error says whether the collection is gone. The caller holds mu.
+// removeFolder renames the folders of a collection and its snapshots, so that no collection has the name any more, and
+// removes them. Missing folders are no error. If a folder cannot be renamed, the collection may still be there; after
+// any later error it has lost its name, and the next start removes the rest. The error's text says which. The caller
+// holds mu.
 func (f *Folder) removeFolder(name string) error {
 	var gone []string
 	for _, at := range []string{f.Snapshots(name), f.Path(name)} {

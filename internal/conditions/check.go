@@ -155,7 +155,8 @@ type bound struct {
 	value *Value
 }
 
-// bounds returns those of gt, gte, lt and lte that the condition has.
+// bounds returns the comparisons gt, gte, lt and lte that the condition has, in this order, each with its name and
+// value; nil if it has none.
 func (c *Condition) bounds() []bound {
 	var out []bound
 	for _, b := range []bound{{"gt", c.Gt}, {"gte", c.Gte}, {"lt", c.Lt}, {"lte", c.Lte}} {

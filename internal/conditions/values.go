@@ -48,7 +48,9 @@ func Each(metadata map[string]any, yield func(Datum)) {
 	}
 }
 
-// eachText calls yield with a text as each kind that it counts as.
+// eachText calls yield with the text of a field once for each kind as which it can be compared: as a word, and also as
+// a date, a number or a boolean if it is one. A text of more than MaxWordBytes is yielded once, with kind Long and
+// without its content.
 func eachText(field, text string, yield func(Datum)) {
 	if len(text) > MaxWordBytes {
 		yield(Datum{Field: field, Kind: Long})

@@ -144,7 +144,9 @@ func examineCalibration(config configs.Config) Finding {
 	return f
 }
 
-// examineMemory returns how much memory a server may take at most with these experts, compared with the machine's.
+// examineMemory returns a finding on how much memory a server with these experts may take at most, compared with the
+// machine's. It is a note if that is more than the machine has, or the machine's memory is not known. Experts whose
+// bundle cannot be read are left out.
 func examineMemory(config configs.Config, cache provision.Cache, experts []string) Finding {
 	f := Finding{What: "memory", Status: StatusOK}
 	machine, err := capacity.MachineMemory()

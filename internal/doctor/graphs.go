@@ -80,7 +80,9 @@ func readersAndRerankers(config configs.Config, cache provision.Cache) []string 
 	return names
 }
 
-// examineBundle opens a bundle as a server would, and returns where its models run.
+// examineBundle returns a finding on the named bundle: it loads the bundle and, if ort is not nil, opens its models as
+// a server would and closes them again. Detail says where they run. A bundle that is missing, is damaged or does not
+// open is a failed finding; a model that runs elsewhere than configured, or is not tried, is a note.
 func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Runtime, name string) Finding {
 	what := "bundle " + name
 	bundle, err := shipped.Load(config, cache, name)

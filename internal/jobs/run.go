@@ -12,9 +12,9 @@ import (
 	"example.org/conclave/internal/jobs/lease"
 )
 
-// Run does the jobs, one after the other, until ctx is done. A job that runs then is queued again, for any server. If
-// another server works on the jobs, or the register cannot be reached, Run logs the second and tries again. It also
-// removes inputs that no open job reads.
+// Run does the jobs, one after the other, until ctx is done. A job that runs at that time is queued again, for any
+// server. Run tries again later if another server works on the jobs, or if the register cannot be reached, which it
+// logs. It also removes inputs that no open job reads.
 func (q *Queue) Run(ctx context.Context) {
 	again := time.NewTicker(q.look)
 	defer again.Stop()

@@ -324,7 +324,8 @@ func (s *syncing) file(ctx context.Context, f documents.FoundFile) error {
 	return nil
 }
 
-// advance adds a file's size to s.done and calls Progress.
+// advance adds a file's size in bytes to s.done, and calls Progress, unless it is nil, with the sizes done and in
+// total.
 func (s *syncing) advance(size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -226,8 +226,9 @@ func (c *Control) refusalFor(group string, cost int, left time.Duration) error {
 // counts against the total; its time does not count for the expected time of others.
 func (c *Control) Hold(cost int) (*Admission, error) { return c.HoldOf("", cost) }
 
-// HoldOf admits or refuses, as Hold does, a request of a group. It also refuses what exceeds the group's share
-// (AdmitOf).
+// HoldOf admits a request of a group that may take any time (Hold), if there is room for its cost; Leave gives the
+// place back. Otherwise it returns a *Refusal at once: the total cost would exceed the limit, or the group its share
+// (AdmitOf). A cost above the limit counts as the limit.
 func (c *Control) HoldOf(group string, cost int) (*Admission, error) {
 	place := &Admission{control: c, group: group, cost: min(max(cost, 1), c.most)}
 	c.mu.Lock()

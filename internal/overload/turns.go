@@ -218,7 +218,7 @@ func (t *turns) forgetIdle(g *turnGroup) {
 	}
 }
 
-// Waiting returns the number of callers of all groups that wait in Turn.
+// Waiting returns how many callers, of all groups together, wait for a processor (Turn).
 func (c *Control) Waiting() (n int) {
 	c.turns.mu.Lock()
 	defer c.turns.mu.Unlock()

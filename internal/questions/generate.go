@@ -108,8 +108,9 @@ func (g *generator) addQuestion(kind string, answerable bool, drawn ...string) {
 	)
 }
 
-// askForCodes adds a question about a word with a digit, and one about the same word with another digit. It adds none
-// if there is no rare one.
+// askForCodes adds a question for a rare word with a digit, chosen at random from words, such as an order number. If no
+// text has the same word with another digit, it also adds a question for that, which has no answer. It adds none if
+// words has no such word.
 func (g *generator) askForCodes(words []word) {
 	var at []int
 	for i, w := range words {

@@ -102,8 +102,8 @@ func (s *collection) removeAbsent(name string) {
 	s.tellWritable()
 }
 
-// renewLineUp lets searches use the experts, the settings and the calibration as they are now, and shows these in
-// /readyz. After an error searches go on as before. s.mu must be held.
+// renewLineUp makes searches use the experts, the settings and the calibration as they are now, and shows these in
+// /readyz. It fails if the engine cannot use them; searches then go on as before. s.mu must be held.
 func (s *collection) renewLineUp() error {
 	if err := s.assembly.Renew(); err != nil {
 		return err

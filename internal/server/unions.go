@@ -93,7 +93,7 @@ func newUnion(members []*registryEntry) *union {
 	return &union{ready: make(chan struct{}), members: members}
 }
 
-// isReady reports whether the union's engine has been made, or has failed to be.
+// isReady reports whether making the union's engine has ended, successfully or with an error. It does not wait.
 func (x *union) isReady() bool {
 	select {
 	case <-x.ready:
@@ -190,7 +190,8 @@ func (u *unions) closeUnionsOf(h *registryEntry) {
 	u.closeSelected(func(x *union) bool { return slices.Contains(x.members, h) })
 }
 
-// closeSelected closes the finished unions for which selected returns true. A union in use is closed by its last user.
+// closeSelected removes the unions whose engines are made (isReady) and for which selected returns true, and closes
+// them. A union in use is closed by its last user. selected is called with u.mu held.
 func (u *unions) closeSelected(selected func(*union) bool) {
 	u.mu.Lock()
 	var closing []*union

@@ -16,7 +16,9 @@ const (
 	headless    = 3
 )
 
-// NewLanguage returns a Language with these words, which are in lower case, the most frequent first.
+// NewLanguage returns a Language that has a word list with frequencies estimated from the order of words, and the
+// probabilities of their letters. words are in lower case, the most frequent first; of a repeated word the first place
+// counts.
 func NewLanguage(words []string) *Language {
 	counts := make(map[string]uint32, len(words))
 	for n, word := range words {
@@ -51,7 +53,9 @@ func letterIndex(r rune) int {
 	return 0
 }
 
-// countLetters sets the probabilities by the letters of words.
+// countLetters sets l to the logarithms of the probabilities of each letter after the two letters before it, or the
+// beginning, as they occur in words. The end of a word and all characters other than a to z count as one letter
+// (letterIndex).
 func (l *letters) countLetters(words []string) {
 	var three [27][27][27]float64
 	var two [27][27]float64

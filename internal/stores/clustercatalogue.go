@@ -59,7 +59,8 @@ func (x *indexes) List(ctx context.Context) ([]ListedCollection, error) {
 	return out, err
 }
 
-// Find describes the collection with a name; nil if there is none.
+// Find returns the name, settings and state of the collection with this name; nil, without an error, if there is none.
+// It fails if the cluster does not answer.
 func (x *indexes) Find(ctx context.Context, name string) (*ListedCollection, error) {
 	e, err := x.Cluster.Find(ctx, name)
 	if e == nil || err != nil {

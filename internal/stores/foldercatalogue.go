@@ -53,7 +53,8 @@ func (f *folders) listedFolder(name string) ListedCollection {
 	return l
 }
 
-// Find describes the collection with a name; nil if there is none.
+// Find returns the name and settings of the collection with this name; nil, without an error, if there is none. It
+// fails if the data folder cannot be read; settings that cannot be read are in the result's Err.
 func (f *folders) Find(_ context.Context, name string) (*ListedCollection, error) {
 	has, err := f.folder.Has(name)
 	if !has || err != nil {

@@ -71,8 +71,8 @@ var heads = []struct {
 	},
 }
 
-// forClass returns a copy of e that names class in the place of the BERT class in What; an unchanged copy if class
-// is "" or What names none.
+// forClass returns a copy of e in which class replaces the name of the BERT class that What has in brackets, such as
+// "(BertForMaskedLM)". The copy is unchanged if class is "" or What has no such name.
 func (e KindError) forClass(class string) *KindError {
 	if at := strings.Index(e.What, "(Bert"); at >= 0 && class != "" {
 		if end := strings.IndexByte(e.What[at:], ')'); end >= 0 {

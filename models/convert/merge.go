@@ -266,8 +266,8 @@ func (g encoderGraph) checkFit(dimension int) error {
 	return nil
 }
 
-// graphFiles returns the files of graphs, whose content is computed when they are written: float32, or 8 bits if
-// int8.
+// graphFiles returns the bundle's files for these graphs. The content of a file is computed when it is written: in 8
+// bits if int8 is set, else in float32.
 func graphFiles(graphs []encoderGraph, head bert.Head, int8 bool) (files []bundleFile) {
 	for _, g := range graphs {
 		files = append(files, bundleFile{g.file, func(w io.Writer) error {

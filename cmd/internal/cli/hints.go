@@ -54,8 +54,8 @@ func Hints(err error) []string {
 	return out
 }
 
-// ImportFlags returns a hint with the flags of an import that set one of the models' settings. For a setting that it
-// does not know, it names the flags of all.
+// ImportFlags returns advice for users on which flags of `conclave models import` set a setting of a model
+// (models.SettingPooling and others). For an unknown setting it names the flags of all settings.
 func ImportFlags(setting string) string {
 	switch setting {
 	case models.SettingPooling:
@@ -163,7 +163,8 @@ func hintFor(err error) string {
 	return ""
 }
 
-// collectionHint returns the command that mends a fault of a collection; "" if there is none.
+// collectionHint returns the command or advice with which a user repairs the fault of a collection, by e.Fault; "" if
+// there is none for this fault.
 func collectionHint(e *folder.Error) string {
 	index := "conclave index --collection " + e.Dir
 	again := fmt.Sprintf("%s --remove-expert %s, then --add-expert %[2]s", index, e.Expert)

@@ -20,7 +20,8 @@ type linear struct {
 // norm is the scale and shift of a layer normalisation.
 type norm struct{ gamma, beta []float32 }
 
-// block reads the tensors of layer i, from 0, and returns them with b.relative; see Loader.Read for errors.
+// block returns the tensors of layer i, from 0, together with b.relative. Errors are kept in b.Err (Loader.Read), and
+// the tensors are then zeros.
 func (b *builder) block(i int) block {
 	d, f := b.c.Dimension, b.c.Intermediate
 	name := fmt.Sprintf("encoder.layer.%d.", i)

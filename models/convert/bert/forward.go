@@ -60,8 +60,8 @@ func (t tables) forward(c *Config, ids, types []int) ([]float32, error) {
 // layerOutput has the intermediate results and the result of a layer.
 type layerOutput struct{ context, attended, output []float32 }
 
-// forward returns the intermediate results and the result of a layer for rows, [tokens, dimension], which it does
-// not change.
+// forward computes layer l for a text, whose tokens have the vectors rows, [tokens, dimension], and returns the result
+// and the intermediate ones. It does not change rows.
 func (c *Config) forward(l block, rows []float32) layerOutput {
 	d := c.Dimension
 	var p layerOutput

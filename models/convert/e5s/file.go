@@ -185,8 +185,8 @@ func (m *Model) readDirectory(r *reader) {
 	}
 }
 
-// check returns an error if the vectors cannot be divided among the heads, or there are more pieces than rows for
-// them.
+// check returns an error if the dimension of the vectors is not a multiple of the number of heads, either is 0, or the
+// table of vectors has fewer rows than there are pieces.
 func (m *Model) check() error {
 	if m.Heads == 0 || m.Dimension == 0 || m.Dimension%m.Heads != 0 || m.Vocabulary < len(m.Pieces) {
 		return fmt.Errorf(

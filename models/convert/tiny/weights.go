@@ -89,7 +89,8 @@ func (o Expert) Members() [][]float32 {
 	return all
 }
 
-// ensemble returns the graph of the members: one product with all of them side by side.
+// ensemble returns the ONNX graph of the ensemble: it multiplies each vector of the batch by the matrices of all
+// members at once, and returns [batch, members, dimension].
 func (o Expert) ensemble() *onnx.Model {
 	members := o.Members()
 	k := len(members)
