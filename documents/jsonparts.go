@@ -57,8 +57,8 @@ func (l *jsonList) next() []byte {
 	return append(part, ']')
 }
 
-// element returns how many bytes of text its first element has: those before the next comma or closing bracket outside
-// of it, or all.
+// element returns the length in bytes of the first element of a list, at the beginning of text: up to the comma or
+// closing bracket that follows it, or the length of text if neither follows.
 func (l *jsonList) element(text []byte) int {
 	depth := 0
 	quoted := false

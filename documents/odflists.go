@@ -126,8 +126,9 @@ func odfVertical(position string) vertical {
 	return subscript
 }
 
-// odfLevel returns the numbering that an element defines for a level, from 1 to listLevels, of a list whose levels
-// above are known.
+// odfLevel returns the numbering that an element defines for a level, from 1 to listLevels, of a list. levels has the
+// numberings of the levels above, whose numbers may be shown too, as in "2.1". A missing attribute means no number, and
+// counting begins at 1.
 func odfLevel(e xml.StartElement, level int, levels *[listLevels]numberLevel) numberLevel {
 	l := numberLevel{start: 1, format: "none"}
 	if n, err := strconv.Atoi(value(e, "start-value")); err == nil && n >= 0 {

@@ -125,8 +125,9 @@ func placeTables(page *pdfPage) {
 	}
 }
 
-// continues reports whether a line belongs to the current paragraph, which has at least one line. newPage is true for
-// the first line of a page.
+// continues reports whether a line belongs to the current paragraph, by its font, place and text: after a bullet, a
+// larger distance, an indent or a short last line a new one begins. newPage is true for the first line of a page, which
+// continues the paragraph only in the middle of a sentence. The paragraph must have a line.
 func (l *layout) continues(line pdfLine, newPage bool) bool {
 	last := l.lines[len(l.lines)-1]
 	if line.Size == 0 || last.Size == 0 { // nothing is known of where it is

@@ -182,7 +182,8 @@ func (p *Pool) enter(ctx context.Context, group string) error {
 	return ctx.Err()
 }
 
-// leave ends what enter began: the next group in turn may use a process, or the pool has one more free.
+// leave gives back the use of a process that enter took. It wakes the caller that waits first in the next group in
+// turn; if none waits, the process is free.
 func (p *Pool) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

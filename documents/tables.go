@@ -170,7 +170,7 @@ func looksLikeHeader(rows [][]string) bool {
 	return len(below) >= 2 && (filled >= 3 && filled == len(head) || valuesRecur(below, len(head)))
 }
 
-// valuesRecur reports whether some column has the same value twice.
+// valuesRecur reports whether one of the first so many columns has the same text in two rows. Empty cells do not count.
 func valuesRecur(rows [][]string, columns int) bool {
 	for column := range columns {
 		seen := map[string]bool{}

@@ -316,7 +316,8 @@ func decodeAnswer(payload []byte) (*answer, error) {
 	return a, d.err
 }
 
-// document appends a document. Headings and headers that several blocks or pieces share are written once.
+// document appends the encoding of a document to e.b, in the order in which decoder.document reads it. Headings and
+// headers that several blocks or pieces share are written once.
 func (e *encoder) document(doc *Document) {
 	e.text(doc.Title)
 	e.text(doc.MediaType)

@@ -180,8 +180,8 @@ func storeProblem(err error) error {
 	return notWritten(err)
 }
 
-// notWritten returns the problem of a change that was not stored because of err: disk full, quota, shutting down, or
-// another reason.
+// notWritten returns the problem for the error with which a change could not be stored: storage_full, quota_exceeded,
+// not_ready if the server shuts down, and otherwise not_written.
 func notWritten(err error) *schema.Problem {
 	const safe = " What was acknowledged before is safe, and searches go on."
 	code, why, remedy := "not_written", "The change could not be stored; the server's log says why.", ""
@@ -205,8 +205,8 @@ func notWritten(err error) *schema.Problem {
 	return schema.NewProblem(code, why+safe+remedy).Because(err)
 }
 
-// refusedChange returns the problem for the error of one change, such as a version that does not match or an invalid
-// field.
+// refusedChange returns the problem for the error of one change: version_mismatch, or that of an invalid field. Any
+// other error becomes an internal error (500).
 func refusedChange(err error) *schema.Problem {
 	var version *store.VersionError
 	var field *corpus.FieldError

@@ -126,8 +126,9 @@ func (a *chatAnswer) finishText(head textCompletion, text string, found reply.Re
 	return head
 }
 
-// streamText sends the answer to a prompt piece by piece. usage says whether the counts of tokens follow. It fails if
-// the search or send does.
+// streamText sends the answer to a prompt with send, piece by piece, as copies of head with one choice each, and then
+// the end with the finish reason. With usage it also sends the counts of tokens at last. It fails if the search or send
+// does.
 func (a *chatAnswer) streamText(
 	ctx context.Context,
 	e handlers.Engine,

@@ -378,7 +378,9 @@ func (s *responseStream) newPart(text, refusal string, citations []responseCitat
 	return out
 }
 
-// newResponse returns the whole answer, once its text has been written.
+// newResponse returns the whole response in OpenAI's format, with the text that was sent, its citations, the number of
+// tokens, the verdict and the notes. Its status is "incomplete" if the text was cut off at the limit of tokens,
+// otherwise "completed". Call it when the text has been written.
 func (s *responseStream) newResponse(found reply.Response) response {
 	var cited []responseCitation
 	for _, one := range s.a.citationsOf(found) {

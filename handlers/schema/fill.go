@@ -148,7 +148,9 @@ func fillStruct(parsed any, to reflect.Value) error {
 // structFields caches what jsonFields returns, by type.
 var structFields sync.Map
 
-// jsonFields returns the index paths of a struct's fields by their JSON names, with those of embedded structs.
+// jsonFields returns the exported fields of the struct type t by their JSON names, as indexes for
+// reflect.Value.FieldByIndex. Fields of embedded structs are included, fields with the tag "-" are not. The map is
+// shared and must not be changed.
 func jsonFields(t reflect.Type) map[string][]int {
 	if known, ok := structFields.Load(t); ok {
 		return known.(map[string][]int)

@@ -141,8 +141,9 @@ func leastMemory(l configs.Limits, answers int64) int64 {
 	return collected * bodyShare * max(body, (answers+bodyShare-2)/(bodyShare-1))
 }
 
-// MostMemory returns the most memory of a server with a configuration: requests is that for requests, experts are those
-// that are loaded.
+// MostMemory returns an estimate of the most memory, in bytes, that a server with this configuration takes, by purpose.
+// requests is the memory for requests and their answers (RequestMemory), experts are the sizes of those that are
+// loaded. It does not count the models and the mapped files.
 func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory {
 	l := cfg.Limits
 	sources := int64(len(experts) + 3) // words, phrases and nearness

@@ -11,8 +11,8 @@ func (n *Node) Matches(tags []string, metadata map[string]any) bool {
 	})
 }
 
-// matches reports whether a passage meets the condition. some reports whether one of the values of a field has a
-// property.
+// matches reports whether a passage with these tags meets the condition. some tells of the passage's metadata: it
+// reports whether has returns true for at least one value of the field.
 func (n *Node) matches(tags []string, some func(field string, has func(Datum) bool) bool) bool {
 	switch n.Op {
 	case And:

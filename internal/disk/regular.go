@@ -79,8 +79,8 @@ func OpenRegularIn(files fs.FS, name string) (fs.File, error) {
 	return files.Open(name)
 }
 
-// readBounded returns the content of an open file from where it stands; the caller closes the file. It fails as
-// ReadRegular does.
+// readBounded returns the content of an open file from where it stands to its end; the caller closes the file. It
+// returns a *TooLargeError, with path, if the file has more than most bytes, or the error of reading.
 func readBounded(path string, file fs.File, most int64) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {

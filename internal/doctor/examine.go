@@ -234,8 +234,9 @@ func examineEndpoints(ctx context.Context, config configs.Config) (out []Finding
 	return out
 }
 
-// examineGenerator returns the finding of a generator: how much memory its answers take, of the bytes that are allowed
-// and that the machine has.
+// examineGenerator returns a finding on how much memory an answer of the generator takes, usually and at most. allowed
+// and machine are the bytes that limits.memory allows and the machine has. It is a note if a usual answer takes more
+// than is allowed.
 func examineGenerator(name string, g *models.Generator, allowed, machine int64) Finding {
 	usual := g.AnswerBytes(learned.UsuallyFused*g.PassageTokens, learned.UsuallyGenerated)
 	most := g.AnswerBytes(search.MostRead*g.PassageTokens, learned.UsuallyGenerated)
@@ -257,7 +258,9 @@ func examineGenerator(name string, g *models.Generator, allowed, machine int64) 
 // mebibytes returns a number of bytes as a text in MiB.
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// examineFiles returns how many connections a server could have, by the number of files that this process may open.
+// examineFiles returns a finding on how many connections a server could have, by the number of files that this process
+// may open. It fails if that is too few to serve with, and is a note if it leaves too few to the collection or is not
+// known.
 func examineFiles(config configs.Config) Finding {
 	f := Finding{What: "open files", Status: StatusOK}
 	files, err := capacity.OpenFiles()
@@ -290,8 +293,8 @@ func examineFiles(config configs.Config) Finding {
 	return f
 }
 
-// examineDisk returns how much space is free where the cache is, with a note if that is below 1 GiB or the folder
-// is not there.
+// examineDisk returns a finding with the free space of the disk that has the cache. It is a note if less than 1 GiB is
+// free or the folder is not there.
 func examineDisk(cache provision.Cache) Finding {
 	free, known := disk.OS{}.Free(cache.Root)
 	f := Finding{

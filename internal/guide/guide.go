@@ -92,7 +92,8 @@ func (g *Guide) openEngine(ctx context.Context) (*search.Engine, error) {
 	return g.engine, nil
 }
 
-// buildEngine makes the collection and the engine. The caller holds mu, and calls discardEngine after an error.
+// buildEngine indexes the guide's pages in a temporary folder and sets g.dir, g.pages and g.engine. After an error only
+// some of them are set, and the caller calls discardEngine. The caller holds mu.
 func (g *Guide) buildEngine(ctx context.Context) (err error) {
 	g.dir, err = os.MkdirTemp("", "conclave-guide-")
 	if err != nil {

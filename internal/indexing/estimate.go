@@ -141,7 +141,9 @@ type shape struct {
 	dense        float64 // vectors of a passage
 }
 
-// shapeOf returns the shape of experts, by the parts that they make of the sample's passages.
+// shapeOf returns, for indexing with these experts, how many encoders have to run (passes), how many of the experts are
+// of late interaction (late), and how many vectors a passage gets of the others (dense): for a granularity as many as
+// the sample's passages have parts on average, otherwise one for each expert.
 func (s *Sample) shapeOf(all []*experts.Expert) shape {
 	out := shape{passes: len(passesOf(all))}
 	for _, e := range experts.WithVectors(all) {

@@ -48,7 +48,9 @@ type peekedPassage struct {
 	place   corpus.Place
 }
 
-// peek returns a stream of the same passages as source, and the first ones of them: n at most. It reads these now.
+// peek reads the first passages of source, at most n, and returns them together with a stream that begins with them
+// again. It stops early at the end and at an error after which source cannot go on; the stream returns the errors in
+// their places.
 func peek(source corpus.Stream, n int) (s *peekedStream, first []corpus.Passage) {
 	s = &peekedStream{Stream: source}
 	for len(first) < n {

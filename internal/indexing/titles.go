@@ -52,8 +52,9 @@ func untitledName(name string) string {
 	return bundle + experts.GranularMark + g.String()
 }
 
-// withUntitled returns names with, for each granularity, that without titles added unless the collection has it. It
-// fails if there is nothing to add.
+// withUntitled returns the names of experts, and after them, for each granularity among them, the name of the
+// granularity without titles, unless the collection or names has it. It fails if there is none to add, since questions
+// then leave no choice.
 func withUntitled(names []string, stored []store.Expert) ([]string, error) {
 	out := slices.Clone(names)
 	for _, name := range names {

@@ -22,7 +22,8 @@ func Disjoint(fitted, measured []Domain) error {
 	return nil
 }
 
-// checkDisjoint returns the error of Disjoint for two domains: how many questions they share, with an example.
+// checkDisjoint returns nil if no question of measured is also in fitted, by its id or by the words of its text;
+// otherwise an error with the number of such questions and an example.
 func checkDisjoint(fitted, measured Domain) error {
 	ids, texts := map[string]*Question{}, map[string]*Question{}
 	for i := range fitted.Questions {

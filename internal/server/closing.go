@@ -12,7 +12,8 @@ import (
 // lookEvery is how many times per idle time (config.Collections.Idle) the registry looks for collections to close.
 const lookEvery = 4
 
-// closeUnused closes collections and unions that were not used for config.Collections.Idle, until ctx is done.
+// closeUnused closes, now and then, the collections and unions that were not used for config.Collections.Idle. It
+// returns when ctx is done.
 func (r *registry) closeUnused(ctx context.Context) {
 	idle := r.config.Collections.Idle
 	again := time.NewTicker(max(idle/lookEvery, 10*time.Millisecond))

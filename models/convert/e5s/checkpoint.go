@@ -83,7 +83,8 @@ type named struct {
 	shape     []int
 }
 
-// weights returns the tensors of the checkpoint in the order in which they are written, without their values.
+// weights returns the tensors of the checkpoint in the order in which they are written: for each its name in the
+// checkpoint, its name in the model's file, and its shape.
 func (m *Model) weights() []named {
 	d, inner := m.Dimension, m.Inner
 	all := []named{
@@ -179,8 +180,8 @@ func product(shape []int) int {
 	return n
 }
 
-// tokenizer returns the content of the model's tokenizer.json: XLM-RoBERTa's, with its map of characters and its
-// pieces. It fails as charsmap does.
+// tokenizer returns the content of the model's tokenizer.json: XLM-RoBERTa's, with the model's map of characters and
+// its pieces. It fails if the map of characters is too large for the format (charsmap).
 func (m *Model) tokenizer() (map[string]any, error) {
 	charsmap, err := m.charsmap()
 	if err != nil {

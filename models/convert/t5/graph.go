@@ -8,7 +8,8 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// Names returns the name and shape of every tensor of a model, each once: the encoder's, then the decoder's.
+// Names returns the name and shape of every tensor that the graphs of a model with this configuration read, each once:
+// the encoder's, then the decoder's.
 func (c *Config) Names() []tensors.TensorShape {
 	b := &builder{c: *c}
 	b.encoder()
