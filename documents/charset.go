@@ -39,8 +39,9 @@ func (w *writer) decode(data []byte, declared string) (string, error) {
 	return text, err
 }
 
-// decode does the work of writer.decode, and returns the warning in doubt; "" if there is none. Bytes that are no text
-// in any encoding are an *UnreadableError.
+// decode returns the text in data as UTF-8, by the order of writer.decode: byte order mark or UTF-16, UTF-8, declared
+// encoding, guess. doubt is the warning for a guess that is uncertain or does not fit all characters; otherwise "".
+// Bytes that are no text in any encoding are an *UnreadableError.
 func decode(data []byte, declared string) (text, doubt string, err error) {
 	switch {
 	case bytes.HasPrefix(data, []byte{0xEF, 0xBB, 0xBF}):

@@ -55,8 +55,8 @@ func (a *API) getSettings(c *call, _ none) (out SettingsAnswer, err error) {
 }
 
 // putSettings answers PUT /v1/admin/settings: it replaces the synonyms and field types of the call's collection by
-// those of s, and returns them as getSettings does. It returns a problem if the collection cannot be written to or the
-// settings are not possible.
+// those of s, and returns the new ones with the values that do not fit the types (getSettings). It returns a problem if
+// the collection cannot be written to or is not loaded, or the settings are not possible.
 func (a *API) putSettings(c *call, s ServedSettings) (out SettingsAnswer, err error) {
 	if _, err := c.api.changeWriter(); err != nil {
 		return out, err

@@ -11,8 +11,9 @@ import (
 // runs piece at once. piece must not wait for anything.
 func (c *call) compute(piece func() error) error { return c.computeIn(c.r.Context(), piece) }
 
-// computeIn runs piece as compute does; ctx, instead of the request's context, ends the wait for a processor. Its error
-// is that of piece, or ctx's.
+// computeIn waits until a processor is free for the call's group, runs piece with it, and returns piece's error. If ctx
+// ends first, piece is not run and the error is ctx's; the end of the request alone does not end the wait. A call that
+// holds a turn (holdTurn) runs piece at once. piece must not wait for anything.
 func (c *call) computeIn(ctx context.Context, piece func() error) error {
 	if front.ExchangeOf(c.r.Context()).Turn.IsHeld() {
 		return piece()
@@ -25,8 +26,9 @@ func (c *call) computeIn(ctx context.Context, piece func() error) error {
 	return piece()
 }
 
-// computeBody runs piece, whose time grows with the size of the request's body. For a body of up to turnBytes it runs
-// at once, otherwise as compute does. Its error is that of piece, or of compute.
+// computeBody runs piece, whose time grows with the size of the request's body, and returns its error. For a body of
+// more than turnBytes it first waits for a processor; if the request ends meanwhile, piece is not run and the error is
+// the context's.
 func (c *call) computeBody(piece func() error) error {
 	if c.bodyBytes <= turnBytes {
 		return piece()

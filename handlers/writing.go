@@ -102,8 +102,8 @@ func (a *API) AttachWriter(w Writer, j Jobs, s Snapshots) error {
 // It fails if they are there already.
 func (a *API) ShowWriting() error { return a.options.Metrics.showBacklog(a.writing.Load()) }
 
-// passageWriter returns the parts that write to the collection, as changeWriter does, for a request that puts passages.
-// While RefusePassages is in force, it returns a problem with that reason.
+// passageWriter returns the parts that write to the collection, for a request that puts passages. It returns a problem
+// if the server is read-only (403), the collection is still being opened (503), or RefusePassages is in force.
 func (a *API) passageWriter() (*collectionWriter, error) {
 	w, err := a.changeWriter()
 	if err != nil {

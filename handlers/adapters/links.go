@@ -101,9 +101,10 @@ func (f *linkFilter) filterNext(in string) (shown string, taken int, more bool) 
 	return in[:n], n, more
 }
 
-// filterEnclosed filters, as filterNext does, a text that begins with the mark open and an address, such as
-// (https://... or <https://... . If the mark end follows an allowed address, it returns them unchanged, otherwise
-// broken instead of open.
+// filterEnclosed filters the beginning of in, which consists of the mark open and an address, such as (https://... or
+// <https://... . If the address is allowed and the mark end follows it, shown is all of that, unchanged; otherwise
+// shown is broken, which replaces open. taken is how many bytes of in shown stands for. more says that the result may
+// change with the text that follows in.
 func (f *linkFilter) filterEnclosed(in, open, end, broken string) (shown string, taken int, more bool) {
 	at := strings.IndexAny(in, " \t\r\n"+end)
 	if at < 0 {

@@ -438,7 +438,8 @@ func cutText(text string, most int) (string, bool) {
 	return text[:end] + ellipsis, false
 }
 
-// firstOf returns the beginning of a text as cutText does: at most most bytes, with … at its end if it was cut.
+// firstOf returns a text cut to at most most bytes, between characters, with … at its end if something was cut off.
+// most must be at least 3.
 func firstOf(text string, most int) string {
 	text, _ = cutText(text, most)
 	return text

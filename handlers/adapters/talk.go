@@ -230,8 +230,10 @@ func (a *chatAnswer) appendAges(all collectionOverview) {
 // dateOf returns a day in words, such as 2 January 2006.
 func dateOf(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
-// talkAboutOne answers a message that asks what one document says, as answerTalk does. If the message asks what the
-// document says about something, it limits r to the document instead and returns nil.
+// talkAboutOne describes a document if message asks what a document of this name says, or asks which one is meant if
+// there are several, and returns the results that the answer cites. If message asks what the document says about
+// something, it limits r to the documents of this name and returns nil. It also returns nil if message names no
+// document of the collection. It fails if documents cannot be read or sending fails.
 func (a *chatAnswer) talkAboutOne(
 	ctx context.Context,
 	e handlers.Engine,

@@ -167,7 +167,8 @@ func (c *Condition) bounds() []bound {
 	return out
 }
 
-// boundsAndEq returns those of eq, gt, gte, lt and lte that the condition has.
+// boundsAndEq returns the comparisons eq, gt, gte, lt and lte that the condition has, in this order, each with its name
+// and value; nil if it has none.
 func (c *Condition) boundsAndEq() []bound {
 	if c.Eq == nil {
 		return c.bounds()

@@ -40,7 +40,9 @@ func OpenChecked(
 	return c, nil
 }
 
-// NewChecked returns a ChecksummedFile of bytes in memory, as OpenChecked does of a file's; path is for errors.
+// NewChecked returns a ChecksummedFile of the bytes data, which it shares. The body begins after header bytes and ends
+// where bodyOf says; the checksums of its chunks of 1<<shift bytes follow it. what and path name the file in errors. It
+// fails if data is shorter than header or bodyOf fails, and verifies no chunk.
 func NewChecked(
 	what, path string,
 	data []byte,

@@ -55,7 +55,8 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return readBounded(path, file, most)
 }
 
-// ReadRegularIn returns the content of a regular file in files. It fails as ReadRegular does.
+// ReadRegularIn returns the content of a regular file in files. It returns an error that wraps ErrNotRegular for a
+// pipe, folder or device, and a *TooLargeError for more than most bytes.
 func ReadRegularIn(files fs.FS, name string, most int64) ([]byte, error) {
 	file, err := OpenRegularIn(files, name)
 	if err != nil {

@@ -110,7 +110,8 @@ func (e *endpoint) Generate(ctx context.Context, w learned.WriteRequest) (learne
 	return out, nil
 }
 
-// whyCut returns the sentence that tells users why an answer ends early, by the error that ended it.
+// whyCut returns the sentence that tells users why an answer ends early: the reason of a *generators.Error in cause,
+// and for any other cause that the timeout has passed.
 func (e *endpoint) whyCut(cause error) string {
 	reason := fmt.Sprintf("it took longer than its timeout (%v)", e.config.Timeout)
 	if known, ok := errors.AsType[*generators.Error](cause); ok {

@@ -387,7 +387,8 @@ func OpenFor(config configs.Config, log *slog.Logger, names []string, stored []s
 	return x, nil
 }
 
-// Hold tells the set of which experts the collection has vectors now. Call it before LoadMore when these have changed.
+// Hold sets the experts whose vectors the collection has now, by which the set knows which expert searches another's
+// vectors (OwnerOf). Call it before LoadMore when these have changed.
 func (x *Set) Hold(stored []store.Expert) {
 	x.stored = stored
 	x.owners = vectorOwners(stored)

@@ -76,7 +76,8 @@ const (
 	leastOfScript = 20
 )
 
-// tells reports whether a text is long enough for its language to be told.
+// tells reports whether a text is long enough to recognise its language: leastTelling bytes, or leastOfScript if it has
+// a letter of another script than Latin.
 func tells(text string) bool {
 	return len(text) >= leastTelling ||
 		len(text) >= leastOfScript && strings.ContainsFunc(text, func(r rune) bool {

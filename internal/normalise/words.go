@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Words returns a text as Text does, for comparing its words with others; but powers and fractions stay what they
-// are. A superscript number, or n, after a letter, digit or bracket follows a ^, as in 10^3 for 10³. A fraction is
-// written with a slash, as in 1/2 for ½, and after a digit with a space before it.
+// Words returns a text normalised for comparing its words with others, as by Text, except that powers and fractions
+// keep their meaning. A superscript number, or n, after a letter, digit or bracket follows a ^, as in 10^3 for 10³. A
+// fraction is written with a slash, as in 1/2 for ½, and after a digit with a space before it.
 func Words(text string) string {
 	if isASCII(text) {
 		return text

@@ -61,8 +61,9 @@ func (p *Pace) End(came int) {
 	p.came += int64(came)
 }
 
-// Until returns when the client will have been too slow: it has grace in all, and for what it has sent the time
-// that the least rate gives. ok is false while the clock does not run; end is of no use then.
+// Until returns the time at which the client is too slow: it may be waited for as long as grace, and in addition as
+// long as the bytes that it has sent take at bytesASecond. ok is false while the clock does not run; end is of no use
+// then.
 func (p *Pace) Until(grace time.Duration, bytesASecond int) (end time.Time, ok bool) {
 	given := grace + time.Duration(float64(p.came)/float64(bytesASecond)*float64(time.Second))
 	return p.since.Add(given - p.waited), p.reading

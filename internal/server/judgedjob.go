@@ -230,8 +230,8 @@ func (s *collection) runCalibration(ctx context.Context, t jobs.Task) (result jo
 	return result, nil
 }
 
-// topSum returns the number by which answers are compared, as calibration does: the answers at rank 1 plus those up to
-// 20.
+// topSum returns the number by which two shares of answers are compared in calibration: how many questions have an
+// answer at rank 1, plus how many have one among the first 20.
 func topSum(s jobs.Share) int { return s.Top1 + s.Top20 }
 
 // shareOf returns how many of the held-out questions the ranking method auto answers, by a fit's report; zero if the

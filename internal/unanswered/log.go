@@ -137,7 +137,8 @@ func (l *Log) dropOld() {
 	l.changed = l.changed || len(l.questions) < before
 }
 
-// dropLeast removes the question that compares last, other than the one with the key except. The caller holds mu.
+// dropLeast removes the question that is last in the order of compare, but never the question with the key except; ""
+// excepts none. It does nothing if there is no other. The caller holds mu.
 func (l *Log) dropLeast(except string) {
 	least := ""
 	for key, q := range l.questions {

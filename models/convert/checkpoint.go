@@ -167,8 +167,9 @@ const mostTokenizer = 256 << 20
 // above models.MaxSmallBytes.
 func readSmall(path string) ([]byte, error) { return disk.ReadRegular(path, models.MaxSmallBytes) }
 
-// readJSON reads a small file of JSON into v; keys that v lacks are ignored. It fails as readSmall does. For bad
-// JSON the error names the file and, where a value has the wrong type, the key, and v may be filled in part.
+// readJSON reads a small JSON file into v; keys that v lacks are ignored. It fails with fs.ErrNotExist if there is no
+// file, and if it has more than models.MaxSmallBytes. For bad JSON the error names the file and, where a value has the
+// wrong type, the key; v may then be filled in part.
 func readJSON(path string, v any) error {
 	data, err := readSmall(path)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 // encoders are the two encoders of an import; the same one if it serves both sides.
 type encoders struct{ question, passage *tower }
 
-// openEncoders opens the encoder in dir for both sides, or, if passageDir is not "", that in passageDir for
-// passages. It fails as openTower does, and if a folder holds DPR's encoder of the other side; nothing is left open
-// then. The caller closes the encoders.
+// openEncoders opens the encoder in dir for questions and passages, or, if passageDir is not "", the one in dir for
+// questions and the one in passageDir for passages. It fails if a checkpoint or its tokenizer cannot be read, or a
+// folder has DPR's encoder of the other side; nothing is left open then. The caller closes the encoders.
 func openEncoders(ctx context.Context, dir, passageDir string) (*encoders, error) {
 	question, err := openTower(ctx, dir)
 	if err != nil {

@@ -161,8 +161,9 @@ func (c *checkpoint) readPrompts() error {
 	return nil
 }
 
-// choosePrefixes returns the texts that go before questions and passages: for each side that of o, else the
-// checkpoint's prompt, else "". If o has none, it fails as checkSides does.
+// choosePrefixes returns the texts that go before questions and passages: for each side the prefix in o, else the
+// checkpoint's prompt, else "". If o has neither, it returns an *UndecidedError for prompts of which none is for one of
+// the sides, and another error for a default prompt that does not exist.
 func (c *checkpoint) choosePrefixes(o Options) (models.Prefix, error) {
 	if o.QuestionPrefix == nil && o.PassagePrefix == nil {
 		if err := c.prompts.checkSides(filepath.Join(c.dir, "config_sentence_transformers.json")); err != nil {

@@ -45,7 +45,8 @@ func workFolder(target string) (string, *os.File, error) {
 	return work, lock, nil
 }
 
-// isAt reports whether the file at path is the one that file describes.
+// isAt reports whether the file at path is the very file that file describes (os.SameFile). It returns false if there
+// is none or it cannot be examined.
 func isAt(path string, file os.FileInfo) bool {
 	info, err := os.Stat(path)
 	return err == nil && os.SameFile(info, file)

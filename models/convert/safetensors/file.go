@@ -51,8 +51,9 @@ type File struct {
 	names   []string
 }
 
-// OpenCheckpoint opens the weights of a published checkpoint, the file model.safetensors in dir. The caller closes
-// it. It fails as Open does; where there are weights in another form, the fs.ErrNotExist says how to convert them.
+// OpenCheckpoint opens the weights of a published checkpoint, the file model.safetensors in dir. The caller closes it.
+// It fails if the file is damaged or missing. If dir has weights in another form instead, the error, which wraps
+// fs.ErrNotExist, says how to convert them.
 func OpenCheckpoint(dir string) (*File, error) {
 	f, err := Open(filepath.Join(dir, "model.safetensors"))
 	if errors.Is(err, os.ErrNotExist) {
