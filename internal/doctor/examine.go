@@ -259,8 +259,8 @@ func examineGenerator(name string, g *models.Generator, allowed, machine int64) 
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 // examineFiles returns a finding on how many connections a server could have, by the number of files that this process
-// may open. It fails if that is too few to serve with, and is a note if it leaves too few to the collection or is not
-// known.
+// may open. It is a failed finding if that is too few to serve with, and a note if it leaves too few files to the
+// collection or the number is not known.
 func examineFiles(config configs.Config) Finding {
 	f := Finding{What: "open files", Status: StatusOK}
 	files, err := capacity.OpenFiles()
