@@ -50,14 +50,15 @@ const (
 	chatSnippet  = 400 // about the bytes shown of each
 )
 
-// appendText formats a piece and appends it, with what was held back, to the answer. Only links that are allowed
-// (allowLinks) stay links. After an error of emit it does nothing.
+// appendText formats a whole piece of text and appends it to the answer (appendPiece), after any text that was held
+// back. Links stay links only if allowLinks named their addresses.
 func (a *chatAnswer) appendText(format string, args ...any) {
 	a.appendPiece(fmt.Sprintf(format, args...), true)
 }
 
-// appendPiece appends a piece to the answer and emits it. Unless ends is set, the end of the piece may be held back
-// until the next one, since a link could go on there.
+// appendPiece appends a piece of text to a.text, filtered for links and stop texts, and passes it to a.emit. ends says
+// that no link goes on after the piece; otherwise its end may be held back until the next one. An error of emit is kept
+// in a.failed, after which nothing is appended.
 func (a *chatAnswer) appendPiece(piece string, ends bool) {
 	shown := a.stop.filterPiece(a.links.filterPiece(piece, ends), ends)
 	if shown == "" || a.failed != nil {
@@ -224,9 +225,10 @@ func (a *chatAnswer) quoteAnswer(r reply.Response) {
 	a.appendSources(shown)
 }
 
-// quoteWords writes the first words that a reader marked, and returns their passage; nil if none are marked. Words that
-// may stand by themselves come first, in bold, and then the passage or the row of a table around them. Others are bold
-// within the passage.
+// quoteWords appends the first words that a reader marked, with the passage around them, and returns that passage as
+// the only source. It appends nothing and returns nil if no words are marked, or if their passage is not among the
+// results. Words that may stand by themselves come first, in bold, followed by the passage or the table row that they
+// are from; other words are bold within the passage.
 func (a *chatAnswer) quoteWords(r reply.Response) []citedSource {
 	if len(r.Answers) == 0 {
 		return nil

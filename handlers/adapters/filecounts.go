@@ -34,8 +34,9 @@ type countedGeneration struct {
 	totals   fileTotals
 }
 
-// countFor returns the totals of the files that ctx's caller can search in e's collection, from the cache if its
-// generation has not changed. It fails if the documents cannot be listed.
+// countFor returns the number and the bytes of the files in e's collection that ctx's caller may search. It counts them
+// only if the collection's generation or its number of passages has changed since the last call. It fails if the
+// documents cannot be listed.
 func (c *countedFiles) countFor(ctx context.Context, e handlers.DocumentKeeper) (totals fileTotals, err error) {
 	generation, passages := e.Generation()
 	key := countedCollection{e.Collection(), identity.Of(ctx).Name}

@@ -132,8 +132,8 @@ type findAnswer struct {
 	placeCitation
 }
 
-// marksByDefault reports whether a search asks for marked answers unless it says otherwise: if there is a reader. The
-// first reader is quick and gives the passages' own words.
+// marksByDefault reports whether a search that does not say so asks for marked answers: it does if the first reader
+// marks words. A generator, which would be slow, does not count.
 func marksByDefault(e handlers.Engine) bool {
 	readers := e.Readers()
 	return len(readers) > 0 && !readers[0].Generates
@@ -186,7 +186,8 @@ func (t *toolCaller) search(ctx context.Context, in searchInput) (findOutput, er
 	return out, nil
 }
 
-// cautionsOf returns what a model has to know before it relies on a response; "" if there is nothing.
+// cautionsOf returns sentences that tell a model what to know before it relies on a response: which words were
+// corrected, and that the passages may not answer (cautionOf). It returns "" if there is nothing to tell.
 func cautionsOf(r reply.Response) string {
 	all := correctedWords(r)
 	if d := cautionOf(r); d != "" {

@@ -78,8 +78,8 @@ func isRefusal(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
-// messageBytes returns the size limit of a message: one with the longest question, all of it escaped. The SDK makes
-// several copies of it.
+// messageBytes returns the size limit of a message in bytes: enough for the longest question with every byte escaped,
+// since the SDK makes several copies of a message.
 func messageBytes(l search.Limits) int64 { return 6*int64(l.QuestionBytes) + 16<<10 }
 
 // checkMessage returns a problem if the body is a list of messages, which the protocol no longer has since version
@@ -205,8 +205,9 @@ func serverOf(all []mcpTool, t *toolCaller) *mcp.Server {
 	return s
 }
 
-// relayResult returns a tool's result from another server with its structured content taken from the text. The SDK has
-// rounded the numbers of the structured form; the text has them as they were written.
+// relayResult replaces the structured content of a tool's result, in place, by the result's text if that is JSON, and
+// returns the result. The SDK has rounded the numbers in the structured form; the text has them as the other server
+// wrote them.
 func relayResult(result *mcp.CallToolResult) *mcp.CallToolResult {
 	if result.StructuredContent != nil && len(result.Content) == 1 {
 		if text, ok := result.Content[0].(*mcp.TextContent); ok && jsontext.Value(text.Text).IsValid() {

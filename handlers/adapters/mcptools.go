@@ -109,7 +109,8 @@ func (x mcpTool) handler(t *toolCaller) mcp.ToolHandler {
 	}
 }
 
-// withoutCause returns a problem's text as an error, without the cause, which only the log has.
+// withoutCause returns an error for the model with the text of a *fault.Error or *schema.Problem alone, without the
+// cause behind it, which only the log has. For a deadline and for any other error it has a general sentence.
 func withoutCause(err error) error {
 	var known *fault.Error
 	var problem *schema.Problem
@@ -135,7 +136,8 @@ func schemaOf[T any]() *jsonschema.Schema {
 	return s
 }
 
-// withoutNull removes null from the types that a schema allows, in place.
+// withoutNull removes null, in place, from the types that a schema, its properties and its items allow. It does nothing
+// for nil.
 func withoutNull(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"example.org/conclave/search"
 )
 
-// appendQuery sets r's question to a query; with earlier messages, and a query that is not blank, it sets r.Messages to
-// a new list of these and the query instead.
+// appendQuery makes r ask a query. Without earlier messages, or if the query is blank, it sets r.Question. Otherwise it
+// sets r.Messages to a new list: before, and the query as the user's last message.
 func appendQuery(r *search.Request, query string, before []search.Message) {
 	if len(before) == 0 || strings.TrimSpace(query) == "" { // which is refused, whatever was said before
 		r.Question = query

@@ -69,7 +69,8 @@ type truncateOptions struct {
 	Direction string `json:"truncation_direction"`
 }
 
-// checkDirection returns a problem if texts are to be cut at their beginning.
+// checkDirection returns a problem if the request wants texts truncated at another end than the right one, which is the
+// only one supported.
 func (t truncateOptions) checkDirection() error {
 	if t.Truncate && t.Direction != "" && t.Direction != "Right" && t.Direction != "right" {
 		return fieldError(

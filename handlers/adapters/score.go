@@ -49,11 +49,12 @@ func probabilities(r reply.Response) []float64 {
 	return out
 }
 
-// searchDepth returns how many results to search for if so many are wanted: at least five, since confidence_any is
-// calibrated for five, ten and twenty.
+// searchDepth returns how many results a search has to ask for if the client wants so many: at least five, since
+// confidence_any is not calibrated for fewer.
 func searchDepth(results int) int { return max(results, 5) }
 
-// checkThreshold returns a problem unless the threshold is from 0 to 1.
+// checkThreshold returns a problem unless the threshold is from 0 to 1. pointer is the field's JSON pointer in the
+// request.
 func checkThreshold(pointer string, threshold float64) error {
 	if threshold < 0 || threshold > 1 {
 		return fieldError(
@@ -63,8 +64,8 @@ func checkThreshold(pointer string, threshold float64) error {
 	return nil
 }
 
-// resultsAbove returns the results before the first whose score (probabilities) is below the threshold, at most most,
-// and their scores.
+// resultsAbove returns the first results, at most so many (most), up to the first whose score is below the threshold,
+// and their scores (probabilities).
 func resultsAbove(r reply.Response, most int, threshold float64) ([]reply.Result, []float64) {
 	all := probabilities(r)
 	for i, score := range all {

@@ -266,8 +266,9 @@ func (a *chatAnswer) talkAboutOne(
 	return nil, nil
 }
 
-// documentsNamed returns the documents with this id, title or file name, whatever the case of their letters; nil: there
-// are none among the first that have it as a part. It fails if documents cannot be read.
+// documentsNamed returns the documents whose id, title, file name or file name without its extension is name, in any
+// case of letters. It looks only at the first documents that match name (about mostListed). It returns nil if there are
+// none, and fails if documents cannot be read.
 func documentsNamed(ctx context.Context, e handlers.Engine, name string) (named []corpus.Document, err error) {
 	after := ""
 	for looked := 0; looked < mostListed; looked += listedAtOnce {
@@ -322,8 +323,9 @@ func (a *chatAnswer) describeOne(ctx context.Context, e handlers.Engine, d *corp
 	}})
 }
 
-// headingsOf returns the headings of a document's first passages, at most mostOfDocument, in their order, each once. It
-// fails if they cannot be read.
+// headingsOf returns the different headings in a document's first passages, in the order of the passages; nil if there
+// are none. It reads mostOfDocument passages at most, and leaves out a heading that only repeats the document's title.
+// It fails if the passages cannot be read.
 func headingsOf(ctx context.Context, e handlers.Engine, d *corpus.Document) (headings []string, err error) {
 	passages, _, err := e.List(ctx, search.Caller{}, d.ID+"#", mostOfDocument)
 	if err != nil {

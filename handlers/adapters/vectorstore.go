@@ -150,7 +150,8 @@ func filenameOf(x reply.Result) string {
 	return x.Document.ID
 }
 
-// attributesOf returns a passage's metadata together with its place in its document.
+// attributesOf returns a copy of a passage's metadata with "document", "source" and "document_name" of its document
+// added, if it is of one.
 func attributesOf(x reply.Result) map[string]any {
 	all := map[string]any{}
 	maps.Copy(all, x.Metadata)
