@@ -10,7 +10,7 @@ import (
 )
 
 // languages are the languages of the set in languages/. English is the one that the others are translations of.
-var languages = []string{"en", "de", "fr", "es", "zh"}
+var languages = []string{"en", "de", "fr", "es", "zh", "ja"}
 
 // languageRow is a line of a file in languages/: a passage or a question.
 type languageRow struct {
