@@ -40,7 +40,11 @@ func (s *Settings) gateFor(sources []ObservedSource) *Gate {
 // scored enough random passages. An empty ranking has the confidence 0. It sets r.Answerable under the same conditions,
 // and r.Any only if k is above 1. It fails if a fitted chance does not take the signals.
 func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
-	fitted := s.Chances != nil && (!s.CloseOnly || Closeness(in.Sources))
+	near := Closeness(in.Sources)
+	if s.Foreign {
+		near = ForeignCloseness(in.Sources)
+	}
+	fitted := s.Chances != nil && (!s.CloseOnly || near)
 	if len(r.Items) == 0 && fitted { // of no passages none answers
 		none := 0.0
 		r.Confidence = &none
@@ -51,7 +55,7 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	if len(r.Items) == 0 || !Compared(in.Sources) {
 		return nil
 	}
-	if s.Answerable != nil && Closeness(in.Sources) {
+	if s.Answerable != nil && near {
 		chance, err := s.Answerable.Of(Signals(in.Table, in.Sources, *r, in.Wording))
 		if err != nil {
 			return fmt.Errorf("the chance that there is an answer: %w", err)
@@ -110,6 +114,9 @@ type Gate struct {
 	// Spread is the standard deviation of the base's scores of random passages. The weight of a source of another encoder
 	// (ObservedSource.Foreign) is multiplied by Spread divided by its own; 0: it is not.
 	Spread float64 `yaml:"spread,omitempty" json:"spread,omitempty"`
+	// ForeignWords is what the weights of BM25, phrases and nearness are multiplied by where the only dense source is an
+	// encoder of its own, without late interaction (ForeignCloseness); 0: 1.
+	ForeignWords float64 `yaml:"foreign_words,omitempty" json:"foreign_words,omitempty"`
 	// intercept of late interaction's logarithmic weight
 	Tokens float64 `yaml:"tokens,omitempty"  json:"tokens,omitempty"`
 	// by LateFeatureNames; none: late interaction does not count
@@ -131,6 +138,7 @@ func (g *Gate) Check() error {
 	}
 	for name, x := range map[string]float64{
 		"nearness": g.Near, "words beside nearness": g.BesideNear, "the base's random scores": g.Spread,
+		"words beside another encoder": g.ForeignWords,
 	} {
 		if !(x >= 0 && x <= MaxWeight) {
 			return fmt.Errorf("a gate's weight of %s is %v: it must be from 0 to %g", name, x, float64(MaxWeight))
@@ -158,6 +166,9 @@ func (g *Gate) Weigh(into []Source, sources []ObservedSource, f Features) []Sour
 	words := 0.0
 	if f.Lexical != nil {
 		words = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical)+g.Exact*f.Exact+g.Symbols*f.Symbols, maxLogWeight))
+	}
+	if g.ForeignWords > 0 && ForeignCloseness(sources) {
+		words *= g.ForeignWords
 	}
 	near, beside := g.nearness(sources, f, words)
 	highest := math.Inf(-1)

@@ -248,3 +248,27 @@ func TestScoresOfAnotherEncoder(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsBesideAnotherEncoder: where an encoder of its own is the only dense source, words count by ForeignWords;
+// beside late interaction, or with the base, as ever.
+func TestWordsBesideAnotherEncoder(t *testing.T) {
+	g := &Gate{Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures), Phrases: .5,
+		ForeignWords: .1}
+	f := Features{Dense: [][]float64{make([]float64, denseFeatures)}, Lexical: make([]float64, lexicalFeatures)}
+	foreign := ObservedSource{Kind: Generalist, Foreign: true}
+	words, phrases := ObservedSource{Kind: Lexical}, ObservedSource{Kind: Phrases}
+	for name, c := range map[string]struct {
+		sources []ObservedSource
+		want    float64
+	}{
+		"alone":            {[]ObservedSource{foreign, words, phrases}, .1},
+		"late interaction": {[]ObservedSource{foreign, words, phrases, {Kind: Late}}, 1},
+		"the base":         {[]ObservedSource{{Kind: Base}, words, phrases}, 1},
+		"a relative of it": {[]ObservedSource{{Kind: Generalist}, words, phrases}, 1},
+	} {
+		got := g.Weigh(nil, c.sources, f)
+		if math.Abs(got[1].Weight-c.want) > 1e-12 || math.Abs(got[2].Weight-c.want/2) > 1e-12 {
+			t.Errorf("%s: %v and %v, want %v and half of it", name, got[1].Weight, got[2].Weight, c.want)
+		}
+	}
+}

@@ -81,6 +81,8 @@ type Settings struct {
 	// searched answer the question at all, where the sources have Closeness; nil: nobody
 	// fitted it.
 	Answerable Chance
+	// Foreign says that the two are of an encoder of its own without late interaction (ForeignCloseness).
+	Foreign bool
 }
 
 // Chance is fitted to Signals.

@@ -128,6 +128,13 @@ func Closeness(sources []ObservedSource) bool {
 	return dense != nil && late != nil && words != nil
 }
 
+// ForeignCloseness reports whether the sources have all signals that the confidences by an encoder of its own are
+// computed from (ObservedSource.Foreign): that as the dense source, and words, without late interaction.
+func ForeignCloseness(sources []ObservedSource) bool {
+	dense, late, words := signalSources(sources)
+	return dense != nil && dense.Foreign && late == nil && words != nil
+}
+
 // LeastRandom is how many random passages there have to be for a confidence. With 16 of the 128
 // that are drawn where there are so many, confidences are off by .034 at most (79 questions;
 // docs/confidence.md), with 4 by .41.

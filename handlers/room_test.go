@@ -83,7 +83,7 @@ func TestReadersGiveWay(t *testing.T) {
 	var open []net.Conn
 	// They come again until one waits for memory: where the machine is busy, those who were
 	// first may be refused.
-	for end := time.Now().Add(time.Minute); s.roomWanted() == 0; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); s.roomWanted() == 0; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("nobody waits for memory, of which %d bytes are taken", s.roomTaken())
 		}

@@ -81,6 +81,7 @@ func (e *Engine) gather(
 		return Evidence{}, err
 	}
 	q := p.Inquiry
+	q.AnyLanguage = true // calibration weighs all sources
 	q.Candidates = max(p.Inquiry.Candidates, depth)
 	q.Wanted = slices.Clone(p.Experts)
 	for at := len(l.panel.Experts); at < len(l.panel.Sources); at++ {

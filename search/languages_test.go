@@ -96,3 +96,43 @@ func TestUnreadLanguageIsDoubtful(t *testing.T) {
 		t.Errorf("%d passages were reranked, %d answers, notes %q", len(judged.scored), len(r.Answers), r.Notes)
 	}
 }
+
+// TestVerdictOfForeignSources: where an encoder of its own is the only dense source, the verdict and the confidence are
+// those that were fitted for it; where late interaction takes part, those of the default.
+func TestVerdictOfForeignSources(t *testing.T) {
+	s, _, _ := lateStage()
+	s.config.Late.Languages = learned.Languages{"en"}
+	for i := range s.config.Experts {
+		s.config.Experts[i].Languages = learned.Languages{"en"}
+	}
+	many := &s.config.Experts[len(s.config.Experts)-1]
+	many.Languages, many.Foreign, many.Representatives = nil, true, nil
+	s.config.Defaults.ChancesBasis = reply.BasisShipped
+	s.config.Defaults.Chances = &sure{first: .4, any: .7}
+	s.config.Defaults.Answerability = &learned.Answerability{
+		Chance: &doubted{confidence: .9}, Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
+	}
+	s.config.Defaults.Foreign = &learned.ForeignFits{
+		Chances: &sure{first: .2, any: .3},
+		Answerability: learned.Answerability{
+			Chance: &doubted{confidence: .5}, Thresholds: reply.Thresholds{Found: .6, Doubtful: .2},
+		},
+	}
+	if r := s.ask(t, Request{Question: german, Fusion: methodsOf(fusion.MethodGate)}); r.Verdict != "" ||
+		r.Confidence != nil {
+		t.Errorf("German to English passages: %q, confidence %v", r.Verdict, r.Confidence)
+	}
+	r := s.ask(t, Request{Question: "where is the green bird", Fusion: methodsOf(fusion.MethodGate)})
+	if r.Verdict != reply.VerdictFound || *r.Answerable != .9 || *r.Confidence != .4 {
+		t.Errorf("English: %q by %+v, confidence %v", r.Verdict, r.Judged, *r.Confidence)
+	}
+	for i := range s.library.shelf.passages {
+		s.library.shelf.passages[i].Text += ". Der Vogel ist grün und schläft, und die Katze läuft durch den Garten zu ihm."
+	}
+	r = s.ask(t, Request{Question: german, Fusion: methodsOf(fusion.MethodGate)})
+	if r.Verdict != reply.VerdictDoubtful || r.Answerable == nil || *r.Answerable != .5 ||
+		*r.Thresholds != s.config.Defaults.Foreign.Answerability.Thresholds || *r.Confidence != .2 ||
+		r.Basis != reply.BasisShipped {
+		t.Errorf("German: %q by %+v, confidence %v, basis %q", r.Verdict, r.Judged, r.Confidence, r.Basis)
+	}
+}

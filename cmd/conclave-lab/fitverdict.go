@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
@@ -20,7 +18,6 @@ import (
 // fitVerdictCommand is what `conclave-lab calibrate verdict` was asked to do.
 type fitVerdictCommand struct {
 	fitPriorCommand
-	near   []string
 	keep   string // path of an earlier result, of which all but the reader's confidence is kept; "": none
 	reader string // the fingerprint of the one that read
 }
@@ -46,8 +43,6 @@ thresholds of their own.`,
 		),
 	}
 	x.bind(command, 150, 10)
-	command.Flags().StringArrayVar(&x.near, "near", nil,
-		"`NAME,NAME,...` of domains that may answer each other's questions, which are not asked there; may be repeated")
 	command.Flags().StringVar(&x.keep, "keep", "",
 		"an earlier `file` of verdicts, of which only the confidence of what a reader puts first is fitted anew")
 	return command
@@ -126,36 +121,25 @@ func (x *fitVerdictCommand) judgeDomain(
 	term cli.Terminal,
 ) (out calibration.VerdictQuestions, err error) {
 	name := domains[at].Name
-	near := func(d questions.Domain) bool { return d.Name != name && x.isNear(d.Name, name) }
-	domains = slices.DeleteFunc(slices.Clone(domains), near)
-	generated = slices.DeleteFunc(slices.Clone(generated), near)
-	at = slices.IndexFunc(domains, func(d questions.Domain) bool { return d.Name == name })
+	domains, generated, at = x.withoutNear(domains, generated, at)
 	err = cli.OpenForMeasuring(config, term, true, func(l *assembly.Assembly) error {
 		found, err := x.gatherEvidence(ctx, l, domains, generated, at, term)
 		if err != nil {
 			return err
 		}
 		shipped := l.LineUp().Defaults
-		out.PriorQuestions, err = found.PriorQuestions(name, shipped.Gate, shipped.Specialists)
+		out.PriorQuestions, err = found.PriorQuestions(name, shipped.Gate, shipped.GateWithoutLate, shipped.Specialists)
 		if err != nil {
 			return err
 		}
 		bar := cli.NewProgress(term.Err)
 		defer bar.Finish()
 		o := evaluation.Reading(l.Engine, l, bar.Counting("reading", "questions"))
-		if o == nil {
+		if o == nil || l.LineUp().Late == nil { // the reader reads English
 			return nil
 		}
 		x.reader = o.Reader
 		return out.Read(ctx, shipped.Chances, l.LineUp().Readers[0].Ranking, o)
 	})
 	return out, err
-}
-
-// isNear reports whether one --near flag names both domains: the collection of one may answer questions of the other.
-func (x *fitVerdictCommand) isNear(a, b string) bool {
-	return slices.ContainsFunc(x.near, func(list string) bool {
-		names := strings.Split(list, ",")
-		return slices.Contains(names, a) && slices.Contains(names, b)
-	})
 }

@@ -77,7 +77,7 @@ func (x *fitReaderCommand) fit(
 	if err != nil {
 		return err
 	}
-	asked, err := found.PriorQuestions("", shipped.Gate, shipped.Specialists)
+	asked, err := found.PriorQuestions("", shipped.Gate, shipped.GateWithoutLate, shipped.Specialists)
 	if err != nil {
 		return err
 	}

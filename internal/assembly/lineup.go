@@ -98,6 +98,10 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	if err == nil && made.Late != nil && made.Defaults.Gate != nil {
 		made.Defaults.Answerability, err = answerabilityOf(record)
 	}
+	calibrated := record != nil && len(record.Chances) > 0
+	if err == nil && !calibrated && slices.ContainsFunc(a.Experts.Dense(), isMultilingual) {
+		made.Defaults.Foreign, err = foreignFits()
+	}
 	if err != nil {
 		return made, err
 	}
@@ -294,6 +298,25 @@ func answerabilityOf(record *calibration.Record) (*learned.Answerability, error)
 		out.Thresholds = record.Verdict.For(&verdict.Answerable)
 	}
 	return out, nil
+}
+
+// isMultilingual reports whether an expert is the one for many languages that setup fetches.
+func isMultilingual(e *experts.Expert) bool { return shipped.IsMultilingual(&e.Bundle.Manifest) }
+
+// foreignFits returns the shipped confidences and verdict of the expert for many languages, where it is the only dense
+// source; nil if the program has none.
+func foreignFits() (*learned.ForeignFits, error) {
+	prior, err := parseShipped(shipped.ForeignConfidence, calibration.ParsePrior)
+	if prior == nil || err != nil {
+		return nil, err
+	}
+	verdict, err := parseShipped(shipped.ForeignVerdict, calibration.ParseVerdict)
+	if verdict == nil || err != nil {
+		return nil, err
+	}
+	return &learned.ForeignFits{Chances: prior.Chances, Answerability: learned.Answerability{
+		Chance: &verdict.Answerable.Chance, Thresholds: verdict.Answerable.Thresholds,
+	}}, nil
 }
 
 // shippedVerdict returns the shipped fit that decides whether a collection answers a question; nil if the program has

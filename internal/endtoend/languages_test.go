@@ -84,6 +84,9 @@ func textsOfLanguages(t *testing.T, sentences []string) []string {
 // writeMultilingual writes the checkpoint of the multilingual expert into a temporary folder, which it returns. It
 // fetches the weights if need be.
 func writeMultilingual(t *testing.T) string {
+	if testing.Short() {
+		t.Skip("it unpacks a model of 470 MB")
+	}
 	cache, err := provision.DefaultCache()
 	if err != nil {
 		t.Fatal(err)

@@ -8,3 +8,17 @@ type Answerability struct {
 	Chance Chance
 	reply.Thresholds
 }
+
+// ForeignFits are what was fitted for answers by an encoder of its own (Expert.Foreign) and words, without late
+// interaction.
+type ForeignFits struct {
+	Chances       Chances // of the gate's first passages
+	Answerability Answerability
+}
+
+// Chances computes calibrated probabilities of an answer from signals.
+type Chances interface {
+	// Of returns the probability that one of the first k passages answers. It fails for signals, or for a k, that it was
+	// not fitted for.
+	Of(signals []float64, k int) (float64, error)
+}

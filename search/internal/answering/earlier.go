@@ -73,7 +73,7 @@ func (a *Answer) Topic(ctx context.Context, before Topic) (Topic, error) {
 		return before, nil
 	}
 	r := &a.Rankings[0]
-	if by := a.Rules.Answerability; r.Answerable != nil && by != nil && by.Of(*r.Answerable) != reply.VerdictFound {
+	if by := a.answerability(); r.Answerable != nil && by != nil && by.Of(*r.Answerable) != reply.VerdictFound {
 		return before, nil
 	}
 	items, passages, err := a.Texts(ctx, r.Items[:1])

@@ -49,7 +49,7 @@ func (r *Ranking) fuse(ctx context.Context) error {
 		if err := r.setConfidenceWithoutRepeats(ctx, m, in, &ranking, k); err != nil {
 			return err
 		}
-		CapByVerdict(&ranking, r.Rules.Answerability)
+		CapByVerdict(&ranking, r.answerability())
 		if r.Plan.GroupBy != "" {
 			ranking.Any = nil // it is not known of other passages than the first
 		}
@@ -91,6 +91,15 @@ func (c *Candidates) settings() fusion.Settings {
 	s.CCE.Sharpness = c.Plan.Sharpness
 	if d.Answerability != nil {
 		s.Answerable = d.Answerability.Chance
+	}
+	if c.onlyForeign() {
+		s.Foreign = true
+		s.Gate = cmp.Or(d.GateWithoutLate, d.Gate)
+		s.Chances = d.Foreign.Chances
+		s.Answerable = nil
+		if by := c.answerability(); by != nil {
+			s.Answerable = by.Chance
+		}
 	}
 	if len(c.Plan.Weights) > 0 {
 		s.Weights = make(map[int]float64, len(c.Plan.Weights))

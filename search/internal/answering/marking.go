@@ -104,7 +104,7 @@ func (a *Answer) setChancesByReader(read *extract.Read) {
 // the last one: there are earlier messages, and the verdict on chance is not VerdictFound. chance is the chance,
 // without the reader, that the collection answers.
 func (a *Answer) mayAnswerEarlier(chance float64) bool {
-	by := a.Rules.Answerability
+	by := a.answerability()
 	return len(a.Found.Inquiry.Before) > 0 && by != nil && by.Of(chance) != reply.VerdictFound
 }
 

@@ -6,6 +6,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // Rules are the calibration of a collection and the limits by which findings become an answer. They are the same for
@@ -19,10 +20,40 @@ type Rules struct {
 	Chances         fusion.Chances // nil: confidences are not calibrated
 	ChancesBasis    string
 	Answerability   *learned.Answerability // nil: there are no verdicts
+	Foreign         *learned.ForeignFits   // nil: there are none
 	AnswerBytes     int                    // the greatest size of an answer
 	Words           *content.Words         // which words of a text carry meaning in the collection
 	Tables          *sync.Pool             // of *fusion.Candidates
 }
 
 // judgesAnswers reports whether the gate's answers get a confidence or a verdict: chances or answerability were fitted.
-func (r *Rules) judgesAnswers() bool { return r.Chances != nil || r.Answerability != nil }
+func (r *Rules) judgesAnswers() bool {
+	return r.Chances != nil || r.Answerability != nil || r.Foreign != nil
+}
+
+// onlyForeign reports whether the sources that answered are those of Rules.Foreign, and the question is in a language
+// of the collection: passages in another one have other words, so that what was fitted does not hold.
+func (c *Candidates) onlyForeign() bool {
+	return c.Rules.Foreign != nil && fusion.ForeignCloseness(c.seen) && c.Found.OwnLanguage()
+}
+
+// ChancesBasis returns where the confidences of the gate's answers come from: reply.BasisShipped or
+// reply.BasisCalibrated.
+func (c *Candidates) ChancesBasis() string {
+	if c.onlyForeign() {
+		return reply.BasisShipped
+	}
+	return c.Rules.ChancesBasis
+}
+
+// answerability returns how the verdict is computed for the sources that answered; nil: there is none, as for a
+// language whose words are searched by single characters, which are in passages about anything.
+func (c *Candidates) answerability() *learned.Answerability {
+	switch {
+	case !c.onlyForeign():
+		return c.Rules.Answerability
+	case !c.Found.HasFunctionWords():
+		return nil
+	}
+	return &c.Rules.Foreign.Answerability
+}

@@ -11,7 +11,7 @@ import (
 // VerdictFor returns the verdict for a chance that the collection answers. The verdict is VerdictNotFound if there are
 // no candidates, and "" if the chance is nil or the collection has no thresholds.
 func (a *Answer) VerdictFor(chance *float64) (j reply.Judged) {
-	by := a.Rules.Answerability
+	by := a.answerability()
 	if a.judgedBy != nil {
 		by = a.judgedBy
 	}
@@ -29,7 +29,7 @@ func (a *Answer) VerdictFor(chance *float64) (j reply.Judged) {
 // MissingVerdictNote returns a note for users on why there is no verdict although the collection has thresholds for
 // one. It returns "" if there is a verdict, or if there are no thresholds.
 func (a *Answer) MissingVerdictNote() string {
-	if a.Rules.Answerability == nil || a.Plan.Listed || a.Rankings[0].Answerable != nil || a.Table.Len() == 0 {
+	if a.answerability() == nil || a.Plan.Listed || a.Rankings[0].Answerable != nil || a.Table.Len() == 0 {
 		return ""
 	}
 	if m := a.Plan.Methods[0]; !m.WeighsByQuestion() {

@@ -138,7 +138,7 @@ func (a *Page) methodRanking(ctx context.Context, m plan.Method, at int) (reply.
 		out.Basis = reply.BasisCalibrated
 		switch {
 		case m.Basis() == fusion.FromChances:
-			out.Basis = a.answer.Rules.ChancesBasis
+			out.Basis = a.answer.ChancesBasis()
 		case m.Basis() == fusion.FromEnsembles:
 			out.Basis = reply.BasisEnsembles
 		case m.Basis() == fusion.FromSurest && !m.Confident(a.answer.Plan.Offer):

@@ -71,6 +71,13 @@ func (p *Findings) Reads(by learned.Languages) bool {
 	return by.Reads(p.language) && by.ReadsAny(p.languages)
 }
 
+// OwnLanguage reports whether the question is in one of the collection's languages; false if these are not known.
+func (p *Findings) OwnLanguage() bool { return slices.Contains(p.languages, p.language) }
+
+// HasFunctionWords reports whether the function words of the question's language are known, as those of languages that
+// are written with spaces between words are.
+func (p *Findings) HasFunctionWords() bool { return languages.FunctionWordsOf(p.language) != nil }
+
 // unreadBy returns the English name of the language that a model with the languages by cannot read: that of the
 // question or, if it reads this one, the collection's most frequent.
 func (p *Findings) unreadBy(by learned.Languages) string {
