@@ -27,7 +27,7 @@ func (a *Assembly) Improvements() []Improvement {
 		return []Improvement{{"late interaction", []string{shipped.Late}}}
 	}
 	var out []Improvement
-	if a.LineUp().Reference == "" {
+	if base && a.LineUp().Reference == "" {
 		out = append(out, Improvement{"a specialist, where one of these is near your domain", shipped.Specialists()})
 	}
 	if record, err := a.readRecord(); record == nil && err == nil {
