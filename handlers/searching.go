@@ -20,7 +20,8 @@ import (
 // postSearch answers POST /v1/search with the response to the search in the body (searchCollections).
 func (a *API) postSearch(c *call) error { return a.searchCollections(c, c.readJSON) }
 
-// mayNameCollections reports whether the body of a request names the collections that are searched.
+// mayNameCollections reports whether the body of a request is where it says which collections are searched: the route
+// allows that, the server has several, and the path names none. It does not read the body.
 func (c *call) mayNameCollections() bool {
 	return c.operation.Choosing && c.api.options.Collections != nil && collectionInPath(c.r.Context()) == ""
 }

@@ -59,8 +59,9 @@ func EncodeTokens(tokens []float32, dim int, blocks []byte) {
 	}
 }
 
-// TokenCode returns the code of one element; scale is TokenScale of the dimension. Elements beyond the largest code are
-// cut off. The code of TokenValue is the same code again.
+// TokenCode returns the code of one element of a token's vector, rounded to the nearest level; scale is TokenScale of
+// the dimension. An element above the highest level or below the lowest gets the code of that. Of what TokenValue
+// returns for a code, TokenCode returns the same code.
 func TokenCode(x, scale float32) byte {
 	level := math.RoundToEven(float64(float32(x * scale)))
 	return byte(int32(max(-tokenLevels, min(level, tokenLevels))) + zeroToken)

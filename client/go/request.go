@@ -144,7 +144,8 @@ type Methods struct {
 // Without names it leaves the choice to the server.
 func Fusion(names ...string) Methods { return Methods{Names: names, Listed: len(names) > 1} }
 
-// MarshalJSON writes a string for one method and an array for a list.
+// MarshalJSON writes the name of a single method as a string, unless m.Listed, and otherwise all names as an array;
+// null if there is none.
 func (m Methods) MarshalJSON() ([]byte, error) {
 	if !m.Listed && len(m.Names) == 1 {
 		return json.Marshal(m.Names[0])
@@ -152,7 +153,8 @@ func (m Methods) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m.Names)
 }
 
-// UnmarshalJSON reads a string or an array of strings; null leaves m as it is.
+// UnmarshalJSON reads a string, or an array of strings, which sets Listed. null leaves m as it is, and so does other
+// JSON, for which it fails.
 func (m *Methods) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil

@@ -204,7 +204,8 @@ func tableOf(line []byte, want Columns) (format Format, comma byte, ok bool, err
 	return "", 0, wrong != nil, wrong
 }
 
-// onlyDPR reports whether a table has DPR's columns and no others.
+// onlyDPR reports whether all columns of a table are among those of DPR's passages: id, text and title, in any order. A
+// table without columns has none of others.
 func (c *columns) onlyDPR() bool {
 	return !slices.ContainsFunc(
 		c.names, func(name string) bool { return name != "id" && name != "text" && name != "title" },

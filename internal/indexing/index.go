@@ -64,13 +64,10 @@ type Options struct {
 }
 
 // isForeign reports whether a language is another one than English.
-func isForeign(code string) bool { return code != "en" }
+func isForeign(code string) bool { return code != shipped.English }
 
-// readsMore reports whether an expert may read other languages than English: all but those that are shipped with
-// the program, which were trained from an English base.
-func readsMore(e *experts.Expert) bool {
-	return !slices.Contains(shipped.All(), e.Bundle.Manifest.Name)
-}
+// readsMore reports whether an expert may read other languages than English: all but the base and those made of it.
+func readsMore(e *experts.Expert) bool { return !shipped.IsOfBase(&e.Bundle.Manifest) }
 
 // IndexReport is the report of Index.
 type IndexReport struct {

@@ -19,9 +19,6 @@ const (
 	LanguageMulti = "multi" // several
 )
 
-// english is the code of the language that the default experts read.
-const english = "en"
-
 // LanguageChoice is what the languages of a new collection's passages chose.
 type LanguageChoice struct {
 	Languages []string       // their codes, the most frequent first
@@ -114,7 +111,7 @@ func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoic
 		switch {
 		case !experts.HasBundle(o.Config, shipped.Multilingual):
 			choice.Missing = true
-		case len(choice.Languages) > 0 && !slices.Contains(choice.Languages, english):
+		case len(choice.Languages) > 0 && !slices.Contains(choice.Languages, shipped.English):
 			asked = shipped.Multilingual
 		default:
 			asked += "," + shipped.Multilingual

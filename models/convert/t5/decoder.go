@@ -9,10 +9,12 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// PastKey returns the name of the decoder's input with a layer's keys of the tokens so far.
+// PastKey returns the name of the decoder's input for the attention keys of a layer, counted from 0, of the tokens
+// before this step.
 func PastKey(layer int) string { return fmt.Sprintf("past.%d.key", layer) }
 
-// PastValue returns the name of the decoder's input with a layer's values of the tokens so far.
+// PastValue returns the name of the decoder's input for the attention values of a layer, counted from 0, of the tokens
+// before this step.
 func PastValue(layer int) string { return fmt.Sprintf("past.%d.value", layer) }
 
 // PresentKey returns the name of the decoder's output with a layer's keys, those of the new tokens included: the
