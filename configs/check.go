@@ -110,6 +110,15 @@ func (r *resolver) checkTogether() {
 		several && strings.HasSuffix(prefix, "/") {
 		r.addMistake("store", cfg.Store, "has to name one index, or those with a prefix, such as …/prefix-*")
 	}
+	for _, folder := range [][2]string{{"collection", cfg.Collection}, {"data", cfg.Data}} {
+		shown := folder[1]
+		if strings.Contains(shown, "@") {
+			shown = "…" // there may be a password in it
+		}
+		if strings.Contains(folder[1], "://") {
+			r.addMistake(folder[0], shown, "is an address and has to be a folder: an index of OpenSearch is named by store")
+		}
+	}
 	if cfg.Data != "" && cfg.Store != "" {
 		r.addMistake(
 			"data", cfg.Data, "contradicts store: passages are in folders or in a cluster; leave one of them out",
