@@ -18,9 +18,9 @@ type GroupedIndex struct {
 	parts *parts
 }
 
-// OpenGrouped opens an index, built by Build, in which a passage has one or more vectors. partsPath is the file that
-// a PartsWriter wrote. It fails if the files do not belong together. kind is that of the index, and the other paths
-// are as for Open.
+// OpenGrouped opens an index, built by Build, in which a passage has one or more vectors. kind is one of Kinds.
+// vectorsPath and graphPath are the files that Build wrote, and partsPath the one that a PartsWriter wrote. It fails if
+// one is missing or damaged, or if they do not belong together.
 func OpenGrouped(d disk.Disk, kind, vectorsPath, graphPath, partsPath string) (*GroupedIndex, error) {
 	p, err := openParts(d, partsPath)
 	if err != nil {

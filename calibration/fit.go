@@ -255,7 +255,8 @@ func (f *fitRun) fitSources() error {
 }
 
 // fitGate fits the gate and records it. It returns one gate for each fold, fitted on the others, and the questions'
-// answers by these. It fails as FitGate does.
+// answers by these. It fails if no question has a passage that answers among its candidates, if the gate to begin with
+// is invalid, or if ctx ends.
 func (f *fitRun) fitGate(ctx context.Context) ([]fusion.Gate, []MethodAnswer, error) {
 	gates, err := FoldGates(ctx, f.Questions, f.options.gateOptions())
 	if err != nil {
@@ -326,8 +327,8 @@ const mostRead = 150
 // mostJudged is how many of the judged questions a reader and a reranker are fitted on.
 const mostJudged = 40
 
-// fitReranking fits the weight of each reranker on an evenly chosen sample of the answers. It fails as FitReranking
-// does.
+// fitReranking fits the weight of each reranker on an evenly chosen sample of the answers, and records it. It fails if
+// a reranker or a fit does, or ctx ends.
 func (f *fitRun) fitReranking(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) error {
 	if len(f.options.Reranking) == 0 {
 		return nil
@@ -359,7 +360,7 @@ func (f *fitRun) fitReranking(ctx context.Context, ranked []RankedQuestion, by *
 }
 
 // fitReading fits what the reader's scores mean on an evenly chosen sample of the answers to questions whose words are
-// known. It fails as FitReading does.
+// known, and records it. It fails if the reader or a fit does, or ctx ends.
 func (f *fitRun) fitReading(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) (err error) {
 	var known []int
 	for i, q := range f.Questions {

@@ -215,8 +215,8 @@ func priorDomain(name string, n int, outcomes []Outcome) PriorDomain {
 }
 
 // fitPrior fits the chance that one of the first k passages answers to all domains except the one named but ("": to
-// all). Each domain weighs size. The fit is pulled towards a chance of one half for any signals. It fails as fitExact
-// does.
+// all). Each domain weighs size. The fit is pulled towards a chance of one half for any signals. It fails if a signal
+// is not a number or there are no questions.
 func fitPrior(domains []PriorQuestions, but string, k int, size float64) (Logistic, error) {
 	names := fusion.SignalNames()
 	nothing := Logistic{Signals: make([]Term, len(names))}

@@ -321,7 +321,7 @@ func (o *ReadingOptions) fitMarks(
 
 // fitMarked fits the chance that the first passage answers to the questions' signals, about a prior (nil: none). It
 // returns it with its ECE and AUROC on held-out questions, and their outcomes. The AUROC is 0 if all outcomes are the
-// same. It fails as FitConfidence does.
+// same. It fails if there are no questions or a signal is not a number.
 func fitMarked(names []string, questions []RankedQuestion, prior *Logistic) (MarkedChance, []Outcome, error) {
 	fit, err := FitConfidence(names, questions, 1, prior)
 	out := MarkedChance{ECE: fit.HeldOut.ECE, Chance: fit.Confidence}

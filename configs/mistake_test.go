@@ -44,7 +44,7 @@ func TestMistakes(t *testing.T) {
 		"above another":           {"search: {k: 2000}", nil, nil, `search\.k: "2000": has to be from 1 to 1000`},
 		"below another, default":  {"limits: {k: 5}", nil, nil, `default: search\.k: "10": has to be from 1 to 5`},
 		"collection of a cluster": {"collection: 'opensearch+https://node1:9200/my-index'", nil, nil, `collection: "opensearch\+https://node1:9200/my-index": is an address and has to be a folder: an index of OpenSearch is named by store`},
-		"data with a password":    {"data: 'opensearch+https://u:p@node1:9200/my-index'", nil, nil, `data: "…": is an address`},
+		"data with a password":    {"data: 'opensearch+https://u:p@node1/index'", nil, nil, `data: "…": is an address`},
 		"unknown word":            {"log: {level: wran}", nil, nil, `log\.level: "wran": has to be one of debug, info, warn, error\. Did you mean "warn"\?`},
 		"no port":                 {"listen: localhost", nil, nil, `listen: "localhost": has to be an address and a port`},
 		"port out of range":       {"listen: 'localhost:70000'", nil, nil, `listen: "localhost:70000": has to be an address and a port up to 65535`},

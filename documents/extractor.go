@@ -163,10 +163,10 @@ func (r *Extractor) ask(ctx context.Context, request *request) (*answer, error) 
 	return r.pool.ask(ctx, r.group, request)
 }
 
-// Expand calls visit for each file inside an archive or a mailbox, like the function Expand; the pool unpacks it,
-// some files at a time. Any other file is visited itself. A text that is too long to read at once is visited in
-// several parts (textParts). Errors are those of visit, of ctx, and *UnreadableError; files visited before an error
-// stay visited.
+// Expand calls visit for each file inside an archive or a mailbox, which the pool unpacks some files at a time. Any
+// other file is visited itself, with its name. A text that is too long to read at once is visited in several parts
+// (textParts). It fails if visit does, ctx ends, or the file cannot be read (*UnreadableError); files visited before an
+// error stay visited.
 func (r *Extractor) Expand(ctx context.Context, name string, data []byte, visit func(Member) error) error {
 	visit = r.visitingParts(visit)
 	if r.pool == nil {

@@ -207,7 +207,7 @@ func (r *request) size() int {
 	return len(r.file.Data) + texts + others
 }
 
-// writeRequest writes a request as one frame. Errors are those of out.
+// writeRequest writes a request to out as one frame. It fails only if out does.
 func writeRequest(out io.Writer, r *request) error {
 	var e encoder
 	e.flag(r.unpack)
@@ -251,7 +251,7 @@ func decodeRequest(payload []byte) (*request, error) {
 	return r, d.err
 }
 
-// writeAnswer writes an answer as one frame. Errors are those of out.
+// writeAnswer writes an answer to out as one frame. It fails only if out does.
 func writeAnswer(out io.Writer, a *answer) error {
 	var e encoder
 	e.flag(a.leaves)

@@ -19,7 +19,8 @@ type Opening struct {
 	Running Running
 }
 
-// Open opens one bundle as OpenAll does. The caller closes the encoder, before the runtime.
+// Open loads the tokenizer and the graphs of a bundle, and tries each graph on a text. It fails if one of these does.
+// The caller closes the encoder, before the runtime.
 func (r *Runtime) Open(b *models.Bundle, o Running) (*Encoder, error) {
 	encoders, errs := r.OpenAll([]Opening{{b, o}})
 	return encoders[0], errs[0]

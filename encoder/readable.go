@@ -18,9 +18,10 @@ func (e *Encoder) Readable(text string) float64 {
 	return e.tokenizer.tokensOf(text, e.bundle.Manifest.Vectors.MaxTokens.Question).read
 }
 
-// ReadablePassage returns how far the encoder can read a passage, from 0 to 1 as Readable does for a question, and
-// whether it encodes only the passage's beginning since the rest is too long. It returns 1 and false for a passage that
-// cannot be encoded at all: EncodePassages returns that error.
+// ReadablePassage returns how far the encoder can read a passage: 1 if it reads at least half of the characters of its
+// words, 0 if none, in proportion between. cut is true if the rest of the passage is too long, so that only its
+// beginning is encoded. It returns 1 and false for a passage that cannot be encoded at all: EncodePassages returns that
+// error.
 func (e *Encoder) ReadablePassage(t Text) (read float64, cut bool) {
 	ids, cut, err := e.passageRow(t)
 	if err != nil {
@@ -29,8 +30,9 @@ func (e *Encoder) ReadablePassage(t Text) (read float64, cut bool) {
 	return e.readableShare(t, ids), cut
 }
 
-// readableShare returns the weight of the vector of a passage with these tokens, as Readable does for a question; 1
-// if none of the tokens is unknown or a lone letter of another script.
+// readableShare returns the weight of the vector of a text with these tokens: 1 if the encoder reads at least half of
+// the characters of its words, 0 if none, in proportion between. It is 1 if none of the tokens is unknown or a lone
+// letter of another script.
 func (e *Encoder) readableShare(t Text, ids []int32) float64 {
 	for _, id := range ids {
 		if e.tokenizer.Strange(id) {

@@ -228,7 +228,7 @@ func (c *Candidates) Complete(source int, scores []float32) error {
 
 // Follow sets the scores of a source that finds no passages itself and only scores what the others found (late
 // interaction). There is one for each candidate that Missing lists, in that order, and they count for every way to
-// complete missing scores. It fails as Complete does.
+// complete missing scores. It returns an error and changes nothing if a score is not finite, or their number differs.
 func (c *Candidates) Follow(source int, scores []float32) error {
 	return c.fillColumn(source, scores, FromScored)
 }

@@ -48,7 +48,7 @@ const familiarityTemperature = 0.05
 
 // fuseFamiliar is MUF with each expert's weight multiplied by its share of a softmax over the familiarities of the
 // question to the experts. An expert without a domain counts as familiar as the specialists are on the mean. Where no
-// familiarity is known, it is MUF. It fails as MUF does.
+// familiarity is known, it is MUF. It fails for impossible sources and options.
 func (in *Input) fuseFamiliar(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, error) {
 	return fuseByConfidence(c, experts, in.familiarShares(), o, k)
 }
@@ -131,8 +131,8 @@ func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, erro
 	return fuseByConfidence(c, experts, nil, o, k)
 }
 
-// fuseByConfidence is MUF with each expert's weight multiplied by its number in shares, unless that is nil. It fails as
-// MUF does.
+// fuseByConfidence is MUF with each expert's weight multiplied by its number in shares, unless that is nil. It fails
+// for impossible sources and options.
 func fuseByConfidence(c *Candidates, experts []Source, shares []float64, o LinearOptions, k int) (Ranking, error) {
 	if err := c.checkSources(experts); err != nil {
 		return Ranking{}, err

@@ -142,9 +142,9 @@ func (e *admittedEngine) admitSearch(cost int, end time.Time) *schema.Problem {
 	return e.call.api.admission.AwaitSearch(ctx, cost, end)
 }
 
-// Batch asks the engine several searches, as Engine.Batch does, and calls deliver with each answer, in their order.
-// Before that it exchanges the call's place for one of the cost of those that run at a time (costOf). It returns a
-// *schema.Problem (429) at once if there is none, else the engine's error.
+// Batch asks the engine several searches and calls deliver with each answer, in their order. Before that it exchanges
+// the call's place for one of the cost of those that run at a time (costOf). It returns a *schema.Problem (429) at once
+// if there is none, else the engine's error.
 func (e *admittedEngine) Batch(
 	ctx context.Context, by search.Caller,
 	requests []search.Request,
@@ -161,8 +161,9 @@ func (e *admittedEngine) Batch(
 	})
 }
 
-// Embed encodes texts as Engine.Embed does. Before that it exchanges the call's place for one that costs as much as so
-// many texts (costOfTexts). It returns a *schema.Problem (429) at once if there is none.
+// Embed returns an expert's vectors of texts, by the engine. Before that it exchanges the call's place for one that
+// costs as much as so many texts (costOfTexts). It returns a *schema.Problem (429) at once if there is none, else the
+// engine's error.
 func (e *admittedEngine) Embed(
 	ctx context.Context,
 	by search.Caller,
@@ -176,8 +177,9 @@ func (e *admittedEngine) Embed(
 	return e.engine.Embed(ctx, by, r)
 }
 
-// Rerank scores texts for a question as Engine.Rerank does. Before that it exchanges the call's place for one that
-// costs as much as so many texts (costOfTexts). It returns a *schema.Problem (429) at once if there is none.
+// Rerank returns a reranker's or reader's scores of texts for a question, by the engine. Before that it exchanges the
+// call's place for one that costs as much as so many texts (costOfTexts). It returns a *schema.Problem (429) at once if
+// there is none, else the engine's error.
 func (e *admittedEngine) Rerank(
 	ctx context.Context,
 	by search.Caller,

@@ -40,8 +40,9 @@ type Bundle struct {
 func (b *Bundle) Path(file string) string { return filepath.Join(b.Dir, file) }
 
 // Load reads the bundle in dir and verifies every file against the manifest, which reads all of them: 90 MB for the
-// base encoder. It fails as Peek does, and the error names each file that is missing or changed. Files that the
-// manifest does not list are ignored.
+// base encoder. It fails with fs.ErrNotExist where there is no manifest, and if the manifest, the calibration or a
+// listed file is missing, damaged or of another encoder; the error names each such file. Files that the manifest does
+// not list are ignored.
 func Load(dir string) (*Bundle, error) {
 	b, err := Peek(dir)
 	if err != nil {
@@ -64,8 +65,10 @@ func Peek(dir string) (*Bundle, error) {
 	return b, nil
 }
 
-// PeekIn works as Peek does for a bundle in files, which has no folder of its own: Dir of the result is "". sum is
-// the SHA-256 that covers its manifest and calibration, in hexadecimal.
+// PeekIn reads the manifest and the calibration of a bundle in files, which has no folder of its own: Dir of the result
+// is "". It neither reads nor verifies the other files. sum is the SHA-256 that covers its manifest and calibration, in
+// hexadecimal. It fails with fs.ErrNotExist where there is no manifest, if one of the two is damaged, and for a
+// calibration that was fitted for another encoder.
 func PeekIn(files fs.FS) (b *Bundle, sum string, err error) {
 	b = &Bundle{}
 	sum, err = b.readManifest(files)

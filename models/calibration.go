@@ -87,8 +87,9 @@ func (b *Bundle) WriteCalibration(c Calibration) error {
 	return nil
 }
 
-// readCalibration returns the calibration in the bytes of a calibration.yaml; it does not set b.Calibration. It
-// fails as ParseCalibration does, and if the calibration was fitted for another question encoder than b's.
+// readCalibration returns the calibration in the bytes of a calibration.yaml; it does not set b.Calibration. It fails
+// for a wrong checksum on the last line, unknown keys, impossible values, and if the calibration was fitted for another
+// question encoder than b's.
 func (b *Bundle) readCalibration(data []byte) (*Calibration, error) {
 	c, err := ParseCalibration(data)
 	if err != nil {

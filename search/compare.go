@@ -68,7 +68,8 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]reply.Respo
 }
 
 // respondToPlan makes the response to one plan out of the findings for several plans. started is when the comparison
-// began. It fails as rank and finish do.
+// began. It fails if no source of the plan answered, if ranking or reading passages does, or if the caller has no room
+// for the answer.
 func (l *lineUp) respondToPlan(
 	ctx context.Context,
 	p *plan.Plan,

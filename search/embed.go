@@ -12,9 +12,10 @@ import (
 )
 
 // Embed returns an expert's vectors of texts, in their order, as questions (after its head) or as passages without a
-// title, with their numbers of tokens. A request that is wrong, also one for a sparse or late expert, gets a
-// *fault.Error of kind Invalid, and a closed engine one of kind Unavailable; other errors are those of
-// lookup.ModelError. It has Limits.Timeout and waits for memory (Caller.TakeRoom).
+// title, with their numbers of tokens. It has Limits.Timeout and waits for memory (Caller.TakeRoom). It fails with a
+// *fault.Error: of kind Invalid for a request that is wrong, also one for a sparse or late expert, of kind Deadline or
+// Overloaded if the expert does not answer in time, and of kind Unavailable if it fails or the engine is closed. If the
+// caller is gone, the error is the context's.
 func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (lookup.EmbedResponse, error) {
 	l, err := e.useLineUp()
 	if err != nil {

@@ -92,7 +92,8 @@ func (e *Engine) Search(ctx context.Context, by Caller, r Request) (reply.Respon
 
 // answerNoted returns lineUp.answer's response, with notes on fields that no passage has (absentFields, which asks the
 // store) and on a shortened message. In a batch, the answer is not finished before ahead is closed, that is until the
-// answers before it were delivered; nil: there is no batch. Its errors are those of lineUp.answer.
+// answers before it were delivered; nil: there is no batch. It fails as Search does, with a *fault.Error or the error
+// of a context that ended.
 func (e *Engine) answerNoted(
 	ctx context.Context,
 	l *lineUp,
@@ -110,8 +111,8 @@ func (e *Engine) answerNoted(
 }
 
 // answer plans a request, asks the sources, ranks and finishes the response. In a batch it does not finish before ahead
-// is closed, that is until the answers before it were delivered; nil: it is not in a batch. Its errors are those of
-// Search.
+// is closed, that is until the answers before it were delivered; nil: it is not in a batch. It fails as Search does,
+// with a *fault.Error or the error of a context that ended.
 func (l *lineUp) answer(
 	ctx context.Context,
 	by Caller,

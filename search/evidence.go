@@ -61,8 +61,9 @@ func (e *Engine) GatherAmong(
 	return e.gather(ctx, r, depth, choose)
 }
 
-// gather returns what every source of the request found, as Gather does if choose is nil, and as GatherAmong does
-// otherwise. Its errors are theirs.
+// gather returns what every source of the request found: each source's own hits if choose is nil, else the scores of
+// the passages that choose returns when it gets BM25's first hits, at least depth of them if there are so many. It
+// fails if one source or choose fails.
 func (e *Engine) gather(
 	ctx context.Context,
 	r Request,

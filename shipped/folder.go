@@ -61,9 +61,9 @@ func Load(config configs.Config, cache provision.Cache, name string) (*models.Bu
 	return b, nil
 }
 
-// LoadFull loads an expert's bundle as Load does. For a bundle in 8 bits it returns the one of the same weights in
-// full precision instead, if there is one in the folder InFull beside it; it fails if that one is damaged or of other
-// weights.
+// LoadFull reads an expert's bundle and verifies its files. For a bundle in 8 bits it returns the one of the same
+// weights in full precision instead, if there is one in the folder InFull beside it. It fails if the bundle that it
+// returns is missing or damaged, or the full one is of other weights.
 func LoadFull(config configs.Config, cache provision.Cache, name string) (*models.Bundle, error) {
 	b, err := Load(config, cache, name)
 	if err != nil || b.Manifest.Precision != models.PrecisionInt8 {

@@ -31,8 +31,8 @@ func Open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 	return f, nil
 }
 
-// open maps a file of this kind and format version and reads its header, as Open does; its errors do not name the
-// file.
+// open maps a file of this kind and format version and reads its header page alone. It fails if the header is damaged,
+// says another kind or version, or does not fit the file's size; its errors do not name the file.
 func open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 	m, err := d.Map(path)
 	if err != nil {

@@ -101,8 +101,9 @@ func (c *Client) Passages(ctx context.Context) iter.Seq2[Passage, error] {
 	return c.PassagesThatMeet(ctx, Condition{})
 }
 
-// PassagesThatMeet returns the passages that meet a condition, in the order of their ids, over several requests as
-// Passages does. The zero Condition is met by all. After an error it yields nothing more.
+// PassagesThatMeet returns the passages that meet a condition, in the order of their ids, over several requests: the
+// next one is sent when the passages of the one before were taken. The zero Condition is met by all. After an error it
+// yields nothing more.
 func (c *Client) PassagesThatMeet(ctx context.Context, only Condition) iter.Seq2[Passage, error] {
 	return func(yield func(Passage, error) bool) {
 		query := url.Values{}

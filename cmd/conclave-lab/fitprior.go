@@ -66,8 +66,8 @@ func (x *fitPriorCommand) bind(command *cobra.Command, questions, foreign int) {
 }
 
 // run asks every domain's questions of its collection, fits the confidence to all answers and prints the figures. It
-// writes the result to the file of --out, if one is named, and fails where the result is too poor to be shipped. It
-// fails as readQuestions does, and if a collection cannot be opened or asked.
+// writes the result to the file of --out, if one is named. It fails where there are fewer than three domains, a file of
+// questions or a collection cannot be opened or asked, or the result is too poor to be shipped.
 func (x *fitPriorCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, generated, folders, err := x.readQuestions(cmd.Context(), config, term)
 	if err != nil {
@@ -164,7 +164,7 @@ func (x *fitPriorCommand) askDomain(
 
 // gatherEvidence asks the collection of domains[at] four kinds of questions and returns what each source answered: its
 // own, those of the other domains, which nothing in it answers, texts that ask nothing, and the generated ones. It
-// fails as cli.Gather does.
+// fails if a search does, or if no passage that answers its own questions is in the collection.
 func (x *fitPriorCommand) gatherEvidence(
 	ctx context.Context,
 	l *assembly.Assembly,

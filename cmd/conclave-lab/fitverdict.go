@@ -50,8 +50,8 @@ thresholds of their own.`,
 
 // run asks every domain's questions of its collection, fits the verdict to all answers and prints the figures. It
 // writes the result to the file of --out, if one is named. With --keep it prints only the confidence with a reader, and
-// the result has the other verdicts of that file. It fails as readQuestions does, and if a collection cannot be opened
-// or asked.
+// the result has the other verdicts of that file. It fails where there are fewer than three domains, or a file of
+// questions or a collection cannot be opened or asked.
 func (x *fitVerdictCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, generated, folders, err := x.readQuestions(cmd.Context(), config, term)
 	if err != nil {

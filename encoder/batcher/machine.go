@@ -103,8 +103,9 @@ func (m *Machine) takePermit() {
 	}
 }
 
-// tryPermit counts one more run of passages and returns true, as takePermit does, if it may begin now. It returns false
-// while another batcher waits in takePermit, so that no batcher starves.
+// tryPermit counts one more run of passages and returns true if it may begin now; the caller gives the permit back with
+// givePermitBack. It returns false, and counts nothing, if it may not, or while another batcher waits in takePermit, so
+// that no batcher starves.
 func (m *Machine) tryPermit() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

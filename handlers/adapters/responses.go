@@ -242,7 +242,8 @@ type responseCitation struct {
 	urlCitation
 }
 
-// responseUsage counts tokens as chatUsage does.
+// responseUsage counts tokens under the names of the Responses interface: those that a generator wrote, and zeros
+// without one.
 type responseUsage struct {
 	Input         int             `json:"input_tokens"`
 	InputDetails  cachedInput     `json:"input_tokens_details"`

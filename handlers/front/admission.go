@@ -75,9 +75,10 @@ func (a *Admission) AdmitSearch(ctx context.Context, cost int, deadline time.Tim
 	}))
 }
 
-// AwaitSearch admits a search as AdmitSearch does, but one that would be refused waits for its turn: for half of the
-// time until its deadline, or until ctx ends. It returns nil, or the problem of the refusal (429) or of a deadline that
-// passed. The request's place, if it has one, is given back before; with a problem the request has none.
+// AwaitSearch admits a search of this cost that must be answered before its deadline. One that cannot begin at once
+// waits for its turn: for half of the time until the deadline, or until ctx ends. It returns nil, or the problem of the
+// refusal (429) or of a deadline that passed. The request's place, if it has one, is given back before; with a problem
+// the request has none.
 func (a *Admission) AwaitSearch(ctx context.Context, cost int, deadline time.Time) *schema.Problem {
 	err := ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Admission, error) {
 		return a.control.AwaitOf(ctx, ExchangeOf(ctx).Group, cost, deadline)

@@ -29,9 +29,10 @@ func MachineMemory() (int64, error) {
 	return int64(all), nil
 }
 
-// RequestMemory returns how many bytes the bodies and answers of requests may take together: limits.memory without
-// the memory of the processes that read files, but at least what the largest allowed request needs. A server that
-// is read-only reads no files, and has all of limits.memory. It fails as MemoryLimit and Readers do.
+// RequestMemory returns how many bytes the bodies and answers of requests may take together: limits.memory without the
+// memory of the processes that read files, but at least what the largest allowed request needs. A server that is
+// read-only reads no files, and has all of limits.memory. It fails if limits.memory is set and too small for that
+// request, or if it is 0 and the machine's memory is not known.
 func RequestMemory(cfg configs.Config) (int64, error) {
 	all, err := MemoryLimit(cfg.Limits)
 	if err != nil || cfg.ReadOnly {
@@ -50,9 +51,10 @@ type ReaderProcesses struct {
 // Total returns the bytes that all of them may take together, without what their files add.
 func (r ReaderProcesses) Total() int64 { return int64(r.Workers) * r.Memory }
 
-// Readers returns the number and memory of the processes that read files, by the configuration: together at most
-// half of limits.memory, but each at least leastReader. Without a configured number there is one for two
-// processors. The error is that of MemoryLimit.
+// Readers returns the number and memory of the processes that read files, by the configuration: together at most half
+// of limits.memory, but each at least leastReader. Without a configured number there is one for two processors. It
+// fails if limits.memory is set and too small for the largest allowed request, or if it is 0 and the machine's memory
+// is not known.
 func Readers(cfg configs.Config) (ReaderProcesses, error) {
 	all, err := MemoryLimit(cfg.Limits)
 	workers := cfg.Documents.Workers

@@ -53,8 +53,8 @@ func OpenSeries(inputs []Input) (*Series, error) {
 	return s, nil
 }
 
-// Next returns the next passage of the inputs, and io.EOF after the last one. It closes each input at its end. Its
-// errors are those of Parser.Next, or of closing an input.
+// Next returns the next passage of the inputs, and io.EOF after the last one. It closes each input at its end. It fails
+// if an input cannot be read, holds something that is no passage, or cannot be closed.
 func (s *Series) Next() (Passage, error) {
 	for {
 		at := int(s.at.Load())

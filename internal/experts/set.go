@@ -288,7 +288,8 @@ func (x *Set) findBundle(name string) (found encoder.Opening, err error) {
 }
 
 // openRuntime sets x.runtime to the pool's ONNX Runtime, or without a pool to one that it loads. It does nothing if it
-// is set already. It fails as OpenRuntime does, and x.runtime then stays nil.
+// is set already. It fails if the runtime's library is missing or a library cannot be loaded, and x.runtime then stays
+// nil.
 func (x *Set) openRuntime() error {
 	if x.runtime != nil {
 		return nil

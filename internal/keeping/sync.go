@@ -23,11 +23,12 @@ import (
 
 // Target is a collection that Sync makes equal to the files of folders.
 type Target interface {
-	// Put adds or replaces a document, as Keeper.Put does without a condition.
+	// Put adds a document, or replaces the one with its id.
 	Put(ctx context.Context, f DocumentFile) (ChangeResult, error)
-	// Delete deletes a document, as Keeper.Delete does without a condition.
+	// Delete deletes a document. If there is none, the outcome is store.Absent and the error nil.
 	Delete(ctx context.Context, id string) (ChangeResult, error)
-	// Documents returns up to limit documents after an id, as search.Engine.Documents does. next is "" at the end.
+	// Documents returns up to limit documents after an id, in the order of their ids. next is the id to go on after, ""
+	// at the end.
 	Documents(ctx context.Context, after string, limit int) (found []corpus.Document, next string, err error)
 }
 

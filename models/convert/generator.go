@@ -125,8 +125,8 @@ func (c *t5Checkpoint) tensorName(plain string) string {
 	return plain
 }
 
-// Tensor returns the values of the T5 tensor name as float32; it implements tensors.Weights. It fails as
-// safetensors.File.Floats does, and once the context of openT5 has ended.
+// Tensor returns the values of the T5 tensor name as float32; it implements tensors.Weights. It fails if the file has
+// no such tensor of this shape, or cannot be read, and once the context of openT5 has ended.
 func (c *t5Checkpoint) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, err

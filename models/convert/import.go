@@ -95,8 +95,8 @@ func Import(ctx context.Context, srcDir, outDir string, o Options) (*models.Bund
 	return b, nil
 }
 
-// importDelta makes the bundle outDir of the delta in srcDir merged with its base. It fails as OpenDelta and
-// Delta.Merge do.
+// importDelta makes the bundle outDir of the delta in srcDir merged with its base. It fails if the delta is damaged, if
+// the base cannot be fetched or is another one than the delta's, or if outDir cannot be written.
 func importDelta(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	d, err := OpenDelta(os.DirFS(srcDir))
 	if err != nil {

@@ -36,9 +36,10 @@ const (
 // readerHeads are the names that transformers gives to a reader's heads.
 var readerHeads = strings.NewReplacer("reader.span.", "qa_outputs.", "reader.select.", "qa_classifier.")
 
-// openTower opens the checkpoint of an encoder in dir with its tokenizer, and finds the prefix of its tensors'
-// names. It fails as readCheckpoint and readTokenizer do, and without model.safetensors; it does not compare the
-// tensors with the configuration (checkCheckpoint). The caller closes the tower. Tensor fails once ctx has ended.
+// openTower opens the checkpoint of an encoder in dir with its tokenizer, and finds the prefix of its tensors' names.
+// It fails if config.json, the tokenizer or model.safetensors is missing or damaged, and for models that cannot be
+// imported; it does not compare the tensors with the configuration (checkCheckpoint). The caller closes the tower.
+// Tensor fails once ctx has ended.
 func openTower(ctx context.Context, dir string) (*tower, error) {
 	c, err := readCheckpoint(dir)
 	if err != nil {

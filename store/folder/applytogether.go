@@ -7,9 +7,10 @@ import (
 	"example.org/conclave/store/folder/internal/wal"
 )
 
-// ApplyTogether makes all changes or none, also after a crash, and searches see them at once. If one of the results has
-// an error, none was made, and the other results mean nothing. The changes may have at most TogetherBytes bytes.
-// Otherwise it works as Apply does.
+// ApplyTogether makes all changes or none, also after a crash, and searches see them at once. There is a result for
+// each change, in their order. If one of the results has an error, none was made, and the other results mean nothing.
+// It returns store.ErrTooMuch if the changes have more than TogetherBytes bytes, and fails if the collection is closed
+// or cannot be written, or ctx ends.
 func (l *Live) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	r, err := prepare(changes, maxTogether)
 	if err != nil {

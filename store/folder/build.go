@@ -17,9 +17,9 @@ func Build(ctx context.Context, dir string, source store.Stream, o store.BuildOp
 	return build(ctx, disk.OS{}, dir, source, o)
 }
 
-// build makes a collection in dir on the disk d, as Build does on the operating system's. An empty o.Words takes
-// BM25's defaults; with o.Empty it publishes a collection without passages and does not read source. If it fails, it
-// removes what it made.
+// build makes a collection of the passages of source in dir on the disk d. An empty o.Words takes BM25's defaults; with
+// o.Empty it publishes a collection without passages and does not read source. It fails if dir holds a collection or
+// anything else, source or an encoder fails, d cannot be written, or ctx ends; it then removes what it made.
 func build(
 	ctx context.Context,
 	d disk.Disk,
@@ -90,8 +90,9 @@ func (w *writer) discard(keepFolder bool) {
 	}
 }
 
-// add adds the passages of source as a new segment, as Add does. It fails if changes are pending, the words would be
-// analysed differently, or the encoders are not those of the collection.
+// add adds the passages of source as a new segment and publishes it. It fails if changes are pending, the words would
+// be analysed differently, the encoders are not those of the collection, source or an encoder fails, or ctx ends;
+// nothing is published then.
 func (w *writer) add(ctx context.Context, source store.Stream, o store.BuildOptions) (store.BuildReport, error) {
 	if err := o.Complete(); err != nil {
 		return store.BuildReport{}, err

@@ -72,8 +72,8 @@ func pathsOf(x *manifest.SegmentExpert, dir string) (p vectorPaths) {
 	return p
 }
 
-// open opens the index of an expert, as an *ann.GroupedIndex if it has a file of parts. The caller closes it. It
-// fails as ann.Open does.
+// open opens the index of an expert, as an *ann.GroupedIndex if it has a file of parts. The caller closes it. It fails
+// if a file is missing or damaged, or if they do not belong together.
 func (p vectorPaths) open(d disk.Disk, kind string) (ann.Index, error) {
 	if p.parts == "" {
 		return ann.Open(d, kind, p.vectors, p.graph)

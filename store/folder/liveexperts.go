@@ -46,8 +46,9 @@ func (l *Live) RemoveExpert(ctx context.Context, name string) error {
 	return nil
 }
 
-// Snapshot makes all acknowledged changes visible and then copies the collection to a new folder out, as the function
-// Snapshot does. id, one of NewID's, becomes the identity of the copy. It fails as that does, and if ctx ends before.
+// Snapshot makes all acknowledged changes visible and then copies the collection to a new folder out, by hard links
+// where it can, and returns what it holds. id, one of NewID's, becomes the identity of the copy. It fails if out is
+// there or cannot be written, the changes cannot be made visible, or ctx ends before.
 func (l *Live) Snapshot(ctx context.Context, out, id string) (SnapshotReport, error) {
 	if err := l.Flush(ctx); err != nil {
 		return SnapshotReport{}, fmt.Errorf("making the changes of the log part of the snapshot: %w", err)

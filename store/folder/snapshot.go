@@ -40,8 +40,9 @@ func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err 
 	return report, err
 }
 
-// snapshotTo copies the writer's present generation to the new folder out by hard links, with id as the identity of
-// the copy. It holds w.mu, so that no generation is published meanwhile. It fails as snapshot does.
+// snapshotTo copies the writer's present generation to the new folder out by hard links, with id as the identity of the
+// copy. It holds w.mu, so that no generation is published meanwhile. If it fails before the copy has its name, nothing
+// is left; an error after that says that the copy is there and might not survive a power cut.
 func (w *writer) snapshotTo(ctx context.Context, out, id string) (SnapshotReport, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

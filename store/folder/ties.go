@@ -48,7 +48,8 @@ func (g *Generation) sortTies(hits []rank.Hit, k int) error {
 	return nil
 }
 
-// compareIDs compares the ids of two passages, as cmp.Compare does. It fails if one cannot be read.
+// compareIDs returns -1, 0 or 1 as the id of passage a is less than, equal to or greater than that of b. It fails if
+// one cannot be read.
 func (g *Generation) compareIDs(a, b rank.Ordinal) (int, error) {
 	x, err1 := g.ID(a)
 	y, err2 := g.ID(b)

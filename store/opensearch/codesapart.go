@@ -102,7 +102,7 @@ func (f *searchHit) takeCodes(experts []schema.Expert) error {
 
 // addCodes adds the codes of experts to the documents there, which were read by their ids, from what searches see.
 // complete is false if searches see one of them in another state: that one gets no codes. Without experts it asks
-// nothing. It fails as readSeen does.
+// nothing. It fails if the cluster does not answer within patience, or a shard has no copy.
 func (s *Store) addCodes(
 	ctx context.Context,
 	patience time.Duration,

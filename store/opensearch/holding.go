@@ -27,8 +27,8 @@ func (r *request) wantsNames(key scoreKey) bool {
 	return r.holding && r.holds[key] == nil
 }
 
-// namedScoreSearches returns the searches that score passages for a key of scores, as scoreSearches does; each hit
-// also has the names of the question's terms that the passage has.
+// namedScoreSearches returns the searches that score passages for a key of scores; the score of a passage is the sum of
+// its scores in their answers, and each hit also has the names of the question's terms that the passage has.
 func (r *request) namedScoreSearches(key scoreKey, ordinals []rank.Ordinal) []object {
 	searches := r.scoreSearches(key, ordinals)
 	for _, s := range searches {
@@ -81,9 +81,8 @@ func (r *request) takeNamed(key scoreKey, ordinals []rank.Ordinal, answers []sea
 }
 
 // Holds returns the terms and forms of a question that a passage has. They are known without a request, and have no
-// scores, if the scores of candidates were fetched with names (takeNamed). Otherwise, and where a form of several
-// words has to be compared with those words, the cluster explains the passage, as in Explain. It fails as Explain
-// does.
+// scores, if the scores of candidates were fetched with names (takeNamed). Otherwise, and where a form of several words
+// has to be compared with those words, the cluster explains the passage. It fails if the cluster then does not answer.
 func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	q := w.query(question)
 	w.mu.Lock()

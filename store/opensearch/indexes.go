@@ -74,8 +74,8 @@ func (w words) query(question string) *wordQuery {
 type counting struct{ done chan struct{} }
 
 // countTerms counts how many passages have the terms and forms of a question and keeps the counts in q, unless q has
-// them. Words and phrases are counted together, once for all that wait for them. It waits without the turn to
-// compute. It fails as countTogether does.
+// them. Words and phrases are counted together, once for all that wait for them. It waits without the turn to compute.
+// It fails if no shard answers, or ctx ends.
 func (w words) countTerms(ctx context.Context, q *wordQuery) error {
 	w.mu.Lock()
 	counted := q.counted

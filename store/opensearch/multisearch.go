@@ -63,9 +63,9 @@ func (s *Store) sortOrder() []any {
 // answering is how much of a deadline is kept for sending the answer and for what follows it.
 const answering = 20 * time.Millisecond
 
-// multi sends several searches in one request and returns their answers in order; nil if there are none. Scores of
-// words are by the statistics of the whole index (dfs). It fails if an answer is not of all shards; the answers come
-// with that error. It changes the searches as multiPartly does.
+// multi sends several searches in one request and returns their answers in order; nil, without a request, if there are
+// none. Scores of words are by the statistics of the whole index (dfs). It sets the timeout of each search, a little
+// before the deadline of ctx. It fails if an answer is not of all shards; the answers come with that error.
 func (s *Store) multi(ctx context.Context, searches []object) ([]searchAnswer, error) {
 	answers, err := s.multiPartly(ctx, searches)
 	if err == nil {

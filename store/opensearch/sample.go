@@ -54,8 +54,8 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 }
 
 // FillSample counts the passages and draws the sample again if it has fewer passages than it may have. Call it after
-// passages were added to an index that has few; without it the next Look does the same. It fails if they cannot be
-// counted, and as ReadSample does.
+// passages were added to an index that has few; without it the next Look does the same. It fails if the passages cannot
+// be counted, or ctx ends, or if there was no sample before and none can be drawn.
 func (c *Corpus) FillSample(ctx context.Context) error {
 	placed := c.shared.Load().sample
 	if placed != nil && len(placed.passages) >= sampled {

@@ -398,8 +398,8 @@ func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 // MostWait returns how long at most a request may wait for its changes to be visible.
 func (w *Writer) MostWait() time.Duration { return visiblePatience }
 
-// Visible makes searches see everything that was acknowledged before, and returns when they do. It fails as Wait
-// does: the cluster does not answer, or ctx ends.
+// Visible makes searches see everything that was acknowledged before, and returns when they do. It fails if the cluster
+// does not answer, or ctx ends.
 func (w *Writer) Visible(ctx context.Context) error { return w.Wait(ctx, w.sequence.Load()) }
 
 // Backlog returns how many changes wait to be encoded and written, and the error of the last Apply if that failed.

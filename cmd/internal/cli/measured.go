@@ -77,7 +77,8 @@ func WriteJSON(path string, report any) error {
 	return WriteFile(path, func(w io.Writer) error { return EncodeIndented(w, report) })
 }
 
-// EncodeIndented writes a report as indented JSON. It fails as w does, or if report has no form in JSON.
+// EncodeIndented writes a report to w as indented JSON. It fails if writing to w does, or if report has no form in
+// JSON.
 func EncodeIndented(w io.Writer, report any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

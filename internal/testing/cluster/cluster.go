@@ -201,8 +201,8 @@ func (c *Cluster) Stop(i int) error { return c.nodes[i].process.Process.Signal(s
 // Continue lets the stopped node i go on (SIGCONT). It returns the error of the signal.
 func (c *Cluster) Continue(i int) error { return c.nodes[i].process.Process.Signal(syscall.SIGCONT) }
 
-// Restart starts node i, which was killed, with its data. It does not wait until the node answers. It fails as
-// starting the process does.
+// Restart starts node i, which was killed, with its data. It does not wait until the node answers. It fails if the
+// process cannot be started.
 func (c *Cluster) Restart(i int) error { return c.startNode(i) }
 
 // Mend starts every killed node, lets every stopped one go on, and waits until all nodes have joined and all shards are

@@ -75,8 +75,9 @@ func (c *Config) smallestStep() float32 {
 	return 0.1701 / 16
 }
 
-// int8Embeddings adds the embeddings as floatEmbeddings does, with tables of 8 bits, one scale for each row, and
-// with the normalisation n in place of t's. It returns the name of the result, float32 [batch·sequence, dimension].
+// int8Embeddings adds nodes that sum the rows of the three tables of t for each token and normalise the sum by n, which
+// is not t's own; the tables have 8 bits, with one scale for each row. It returns the name of the result, float32
+// [batch·sequence, dimension].
 func (b *builder) int8Embeddings(t tables, n norm) string {
 	d := b.c.Dimension
 	ids, types, positions := b.tokens()

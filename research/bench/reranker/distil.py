@@ -8,12 +8,17 @@
     python research/bench/reranker/distil.py train --layers 0,2,4 --scores scores --out student.pt …
     python research/bench/reranker/distil.py measure --test cacm=questions.jsonl --cache cache --model student.pt …
     python research/bench/reranker/distil.py reach --test cacm=questions.jsonl --cache cache --model student.pt …
+    python research/bench/reranker/distil.py export --model student.pt --out checkpoint
+    conclave models import checkpoint --int8 --out bundle
+    python research/bench/reranker/distil.py time --graph bundle/reranker.onnx --graph BUNDLES/reader/reader.onnx
 
 `teach` writes what the reader says of some of the default's first fifty passages of every question. `train` starts
 from the reader's own layers; its loss is the divergence of softmax(student + c d) from softmax(teacher + c d) over a
 question's passages, d being the default's score by standard deviations, with the squared difference of the scores'
 margins. `measure` folds scores into the default's ranking by standard deviations, and keeps them in the cache. `reach`
 folds these in as the server does: at one weight, for passages near the first. Without --model both take the reader.
+`export` writes a student as a BertForSequenceClassification. `time` prints the processor time that graphs take for 5, 10
+and 20 passages, in turns.
 """
 
 from __future__ import annotations
@@ -25,11 +30,13 @@ import json
 import math
 import pathlib
 import random
+import shutil
 import time
 
 import numpy as np
 import onnxruntime
 import torch
+from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional as F
 
@@ -360,9 +367,46 @@ def reach(a):
                 print(f"  {w:g}: {cells}, mean {gains[i, :, 0].mean():+.2f}, top-1 {gains[i, :, 1].mean():+.2f}, {read[i]:.1f} passages")
 
 
+def export(a):
+    """Writes the student as a checkpoint that `conclave models import` reads."""
+    kept = torch.load(a.model)
+    names = {"dense.": "bert.pooler.dense.", "score.": "classifier."}
+    weights = {}
+    for name, tensor in kept["weights"].items():
+        old = next((n for n in names if name.startswith(n)), "")
+        weights[names.get(old, "") + name[len(old) :]] = tensor.contiguous()
+    a.out.mkdir(parents=True, exist_ok=True)
+    save_file(weights, a.out / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((a.base / "config.json").read_text())
+    config |= {"num_hidden_layers": len(kept["layers"]), "architectures": ["BertForSequenceClassification"], "id2label": {"0": "answers"}}
+    (a.out / "config.json").write_text(json.dumps(config))
+    shutil.copy(a.base / "tokenizer.json", a.out)
+
+
+def measure_time(a):
+    """Prints milliseconds of processor time, one thread, medians; the graphs take turns."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    sessions = [onnxruntime.InferenceSession(str(g), options) for g in a.graph]
+    draw = np.random.default_rng(a.seed)
+    print("| graph | tokens of a pair | " + " | ".join(f"{n} passages" for n in (5, 10, 20)) + " |")
+    for tokens in (100, 160):
+        took = {}
+        for _ in range(a.rounds):
+            for n in (5, 10, 20):
+                ids = draw.integers(1000, 20000, (n, tokens))
+                inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+                for graph, session in zip(a.graph, sessions):
+                    begin = time.process_time()
+                    session.run(None, inputs)
+                    took.setdefault((graph, n), []).append(1000 * (time.process_time() - begin))
+        for graph in a.graph:
+            print(f"| {graph} | {tokens} | " + " | ".join(f"{np.median(took[graph, n]):.0f}" for n in (5, 10, 20)) + " |")
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("what", choices=("teach", "train", "measure", "reach"))
+    args.add_argument("what", choices=("teach", "train", "measure", "reach", "export", "time"))
     args.add_argument("--questions", type=pathlib.Path, help="folder with DOMAIN/questions.train.jsonl.gz")
     args.add_argument("--runs", type=pathlib.Path, default=pathlib.Path("runs"))
     args.add_argument("--passages", type=pathlib.Path, default=pathlib.Path("passages"))
@@ -378,6 +422,8 @@ def main():
     args.add_argument("--asked", type=int, default=200, help="questions of a set that is measured")
     args.add_argument("--model", type=pathlib.Path)
     args.add_argument("--out", type=pathlib.Path)
+    args.add_argument("--graph", type=pathlib.Path, action="append", default=[], help="graph of ONNX Runtime to time")
+    args.add_argument("--rounds", type=int, default=30, help="how often a graph is timed")
     args.add_argument("--start", type=pathlib.Path, help="a student to go on with, in place of the reader's layers")
     args.add_argument("--layers", default="0,2,4")
     args.add_argument("--part", type=int, default=100, help="questions of a file of scores")
@@ -401,6 +447,9 @@ def main():
     torch.set_num_threads(a.threads)
     if a.what == "reach":
         reach(a)
+        return
+    if a.what in ("export", "time"):
+        (export if a.what == "export" else measure_time)(a)
         return
     base = read_checkpoint(a.base)
     tokens = Tokens.read(a.base / "tokenizer.json")

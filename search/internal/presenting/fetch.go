@@ -116,7 +116,8 @@ func (a *Page) Fetch(ctx context.Context) error {
 
 // methodRanking returns the ranking of the method at an index of Plan.Methods, with results, confidences and verdict.
 // It has no results if the request abstains at this confidence. If the request did not list methods, it also adds a
-// note on doubts about the verdict to the response. It fails as results does.
+// note on doubts about the verdict to the response. It fails if passages cannot be read, ctx ends, or the answer
+// becomes too large.
 func (a *Page) methodRanking(ctx context.Context, m plan.Method, at int) (reply.Ranking, error) {
 	r := &a.answer.Rankings[at]
 	out := reply.Ranking{

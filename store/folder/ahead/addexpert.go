@@ -49,7 +49,8 @@ func AddExpert(
 }
 
 // catchUp encodes the passages of the newest generation that are not in the file yet, and returns how many vectors it
-// added. report gets the numbers of passages done and in all. It fails as Encode does.
+// added. report gets the numbers of passages done and in all. It fails if the encoder, reading or writing does, or ctx
+// ends.
 func (a *Ahead) catchUp(ctx context.Context, live *folder.Live, report func(store.Progress)) (int, error) {
 	g := live.Collection().Acquire()
 	defer g.Release()

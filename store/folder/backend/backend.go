@@ -163,8 +163,9 @@ func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f storage.Fi
 	return g.ExportPassages(ctx, to, selected)
 }
 
-// ExportVectors writes the vectors of the passages that ExportPassages writes (folder.Generation.ExportVectors). It
-// fails as that does, and with a *conditions.MisfitError if the filter does not fit the fields.
+// ExportVectors writes a file of vectors for each expert to a folder, which it makes if need be: those of the passages
+// that ExportPassages writes. It fails if such a file is there, cannot be written or read, if ctx ends, and with a
+// *conditions.MisfitError if the filter does not fit the fields.
 func (b *backend) ExportVectors(ctx context.Context, folder string, f storage.Filter) error {
 	g := b.opened().Acquire()
 	defer g.Release()

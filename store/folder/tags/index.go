@@ -28,7 +28,8 @@ func Open(d disk.Disk, path string) (*Index, error) {
 	return x, nil
 }
 
-// newIndex returns the index whose file has this content; path is for messages. It fails as Open does.
+// newIndex returns the index whose file has this content, which it keeps; path is for messages. It fails if the content
+// is damaged.
 func newIndex(path string, data []byte) (*Index, error) {
 	x := &Index{}
 	var err error

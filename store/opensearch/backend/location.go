@@ -154,7 +154,8 @@ func (l *location) AddExpert(
 }
 
 // RemoveExpert takes an expert out of the index's manifest. Its vectors stay in the documents until these are written
-// again. It fails as opensearch.RemoveExpert does.
+// again. It fails with a *lease.HeldError if another process indexes, or adds or removes an expert, and if the index
+// has no such expert or the cluster does not answer.
 func (l *location) RemoveExpert(ctx context.Context, name string) error {
 	client, err := l.connect(ctx)
 	if err != nil {

@@ -120,7 +120,7 @@ func DecodeTombstones(b []byte, passages, deleted int) (Tombstones, error) {
 }
 
 // ReadTombstones reads the file of tombstones that s names, in the segment's folder. s.Tombstones must not be nil. It
-// fails as ReadMarks does.
+// fails if the file is missing or damaged, or has other numbers of passages than s.
 func ReadTombstones(d disk.Disk, folder string, s *manifest.Segment) (Tombstones, error) {
 	return ReadMarks(d, folder, *s.Tombstones, s.Passages, s.Deleted)
 }
