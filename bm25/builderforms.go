@@ -17,7 +17,7 @@ type sighting struct {
 // returns how many terms there are, without the other forms. If phrases are indexed, it also keeps the terms' order.
 func (b *Builder) addWordsAndForms(text string) (length uint32) {
 	before := sighting{term: stopWord}
-	for words := forms.WordsOf(b.analyser.Normalised(text)); ; {
+	for words := b.analyser.WordsOf(b.analyser.Normalised(text)); ; {
 		word, signed, compound := words.Next()
 		if signed != "" {
 			b.countCompound(signed)

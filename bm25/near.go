@@ -410,7 +410,7 @@ func (n *Nearness) entryOf(term string) (e nearEntry) {
 func (n *Nearness) placeChunk(chunk []byte, at int) int {
 	text := n.analyser.Normalised(string(chunk))
 	may := n.mayStandFor(text)
-	for words := forms.WordsOf(text); ; {
+	for words := n.analyser.WordsOf(text); ; {
 		word, signed, compound := words.Next()
 		for _, c := range [...]string{signed, compound} {
 			if c == "" || !may || !n.analyser.Forms {

@@ -26,7 +26,7 @@ func nearOracle(analysis forms.Analysis, question string, terms []NearTerm, titl
 			}
 		}
 		last := ""
-		words := forms.WordsOf(a.Normalised(text))
+		words := a.WordsOf(a.Normalised(text))
 		for {
 			word, signed, compound := words.Next()
 			for _, c := range []string{signed, compound} {

@@ -23,7 +23,7 @@ func Analyse(text string) []string { return Lucene.Terms(text) }
 func (analysis Analysis) Terms(text string) []string {
 	a := NewAnalyser(analysis)
 	var terms []string
-	scanner := words.Of(a.Normalised(text))
+	scanner := a.scan(a.Normalised(text))
 	for word := scanner.Next(); word != ""; word = scanner.Next() {
 		if term := a.Term(word); len(term) > 0 {
 			terms = append(terms, string(term))
@@ -44,6 +44,14 @@ type Analyser struct {
 // NewAnalyser returns an analyser for an analysis.
 func NewAnalyser(analysis Analysis) Analyser {
 	return Analyser{Forms: analysis.HasForms(), language: analysis.rules()}
+}
+
+// scan returns a scanner of the words of a normalised text.
+func (a *Analyser) scan(text string) words.GramScanner {
+	if a.language != nil && a.language.grams {
+		return words.GramsOf(text)
+	}
+	return words.GramScanner{Scanner: words.Of(text)}
 }
 
 // IsEnglish reports whether the words are taken for English: whether the analysis is none of another language.

@@ -51,6 +51,9 @@ func ParseAnalysis(name string) (Analysis, error) {
 			return Analysis(a), nil
 		}
 	}
+	if code, ok := strings.CutPrefix(name, languageMark); ok && isUnspaced(code) {
+		return OfLanguage(code), nil
+	}
 	return 0, fmt.Errorf(
 		"there is no analysis of words %q: %q (English), %q, and %s followed by the code of another language are known: %s",
 		name, Unicode, Lucene, languageMark, strings.Join(LanguageCodes(), ", "),

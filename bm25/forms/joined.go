@@ -78,12 +78,14 @@ func joinsWords(r rune) bool {
 // words with a joining mark between them, and names with their signs.
 type TextWords struct {
 	text              string
-	scanner           words.Scanner
+	scanner           words.GramScanner
 	begin, end, parts int // of the stretch
 }
 
-// WordsOf returns an iterator over the words of a text.
-func WordsOf(text string) TextWords { return TextWords{text: text, scanner: words.Of(text)} }
+// WordsOf returns an iterator over the words of a normalised text.
+func (a *Analyser) WordsOf(text string) TextWords {
+	return TextWords{text: text, scanner: a.scan(text)}
+}
 
 // Next returns the next word; "" after the last. signed and compound are the compounds that ended before this word: a
 // name with its signs, such as C++, and words with marks between them, such as wi-fi; "" if there is none. The call
@@ -92,7 +94,8 @@ func (t *TextWords) Next() (word, signed, compound string) {
 	word = t.scanner.Next()
 	to := t.scanner.At()
 	from := to - len(word)
-	if word != "" && t.parts > 0 && isJoint(t.text[t.end:from]) {
+	gram := t.scanner.Gram() != words.NoGram // a part of a stretch, which joins nothing
+	if word != "" && t.parts > 0 && !gram && isJoint(t.text[t.end:from]) {
 		t.end = to
 		t.parts++
 		return word, "", ""
@@ -108,6 +111,9 @@ func (t *TextWords) Next() (word, signed, compound string) {
 		}
 	}
 	t.begin, t.end, t.parts = from, to, 1
+	if gram {
+		t.parts = 0
+	}
 	return word, signed, compound
 }
 

@@ -27,11 +27,13 @@ import (
 )
 
 // language is how the words of a language other than English become terms: without its function words, stemmed by
-// Snowball's algorithm. It is the analysis Unicode in everything else.
+// Snowball's algorithm; or how those of languages that are written without spaces do, as words.GramScanner finds them.
+// It is the analysis Unicode in everything else.
 type language struct {
-	code    string // ISO 639-1
-	version uint32 // in AnalysisVersions
-	stem    func(*snowballstem.Env) bool
+	code    string                       // ISO 639-1
+	version uint32                       // in AnalysisVersions
+	stem    func(*snowballstem.Env) bool // nil: words stay as they are
+	grams   bool                         // words are found by a words.GramScanner
 	// elided are the words that lose their vowel before another, as l' in l'eau, without the apostrophe; nil: none do.
 	elided []string
 	// kept are function words that are terms nevertheless, since they are other words, too: est is is, and east.
@@ -66,6 +68,32 @@ var languageRules = [...]language{
 	{code: "tr", version: 23, stem: turkish.Stem, suffixed: true, lower: strings.NewReplacer("I", "ı", "İ", "i")},
 	{code: "ar", version: 24, stem: arabic.Stem},
 	{code: "ga", version: 25, stem: irish.Stem, elided: strings.Fields("d m b")},
+	{code: unspaced, version: 26, grams: true},
+}
+
+// unspaced stands for languages that are written without spaces, and Korean, in the name of their analysis, which is
+// that of Lucene's CJKAnalyzer for Chinese, Japanese and Korean, with single characters.
+const unspaced = "unspaced"
+
+// isUnspaced reports whether the analysis unspaced is for the language with a code.
+func isUnspaced(code string) bool {
+	switch code {
+	case "zh", "ja", "ko", "th", "lo", "km", "my":
+		return true
+	}
+	return false
+}
+
+// stopsUnspaced reports whether a word in lower case is one of those that CJKAnalyzer leaves out. They are English: in
+// the languages themselves none is left out.
+func stopsUnspaced(word string) bool {
+	switch word {
+	case "a", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on",
+		"or", "s", "such", "t", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
+		"with", "www":
+		return true
+	}
+	return false
 }
 
 // firstLanguage is the Analysis of languageRules[0].
@@ -77,8 +105,11 @@ const languageMark = "unicode-"
 // OfLanguage returns the analysis of texts in a language by its code (ISO 639-1): Unicode for English, and for a
 // language without an analysis of its own.
 func OfLanguage(code string) Analysis {
-	if code == "nb" || code == "nn" { // both written languages of Norway
+	switch {
+	case code == "nb" || code == "nn": // both written languages of Norway
 		code = "no"
+	case isUnspaced(code):
+		code = unspaced
 	}
 	for i := range languageRules {
 		if languageRules[i].code == code {
@@ -88,7 +119,8 @@ func OfLanguage(code string) Analysis {
 	return Unicode
 }
 
-// LanguageCodes returns the codes of the languages other than English that have an analysis of their own.
+// LanguageCodes returns the codes of the languages other than English that have an analysis of their own. One of them,
+// unspaced, stands for several.
 func LanguageCodes() (codes []string) {
 	for i := range languageRules {
 		codes = append(codes, languageRules[i].code)
@@ -110,6 +142,12 @@ func (analysis Analysis) HasForms() bool { return analysis == Unicode || analysi
 
 // termOf returns the term of a word in lower case; "" for a function word.
 func (l *language) termOf(word string) string {
+	if l.grams {
+		if stopsUnspaced(word) {
+			return ""
+		}
+		return word
+	}
 	word = l.withoutElided(word)
 	if languages.FunctionWordsOf(l.code)[word] && !slices.Contains(l.kept, word) {
 		return ""

@@ -19,7 +19,7 @@ func (analysis Analysis) Forms(title, text string) (forms []string) {
 	}
 	a := NewAnalyser(analysis)
 	for _, part := range []string{title, text} {
-		for t := WordsOf(a.Normalised(part)); ; {
+		for t := a.WordsOf(a.Normalised(part)); ; {
 			word, signed, compound := t.Next()
 			for _, c := range [...]string{signed, compound} {
 				if c == "" {

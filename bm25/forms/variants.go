@@ -126,7 +126,7 @@ func (analysis Analysis) ReadingOf(question string) *Reading {
 	r.text = r.Analyser.Normalised(question)
 	r.words = make([]questionWord, 0, len(r.text)/6+1)
 	r.terms = make([]string, 0, len(r.text)/6+1)
-	for t := WordsOf(r.text); ; {
+	for t := r.Analyser.WordsOf(r.text); ; {
 		w, signed, compound := t.Next()
 		if signed != "" {
 			r.compounds = append(r.compounds, signed)
@@ -338,7 +338,7 @@ func atDigits(word string) (pieces []string) {
 // joining mark is between them, and a digit meets a letter.
 func (r *Reading) mayBeOneWord(at int) bool {
 	a, b := &r.words[at], &r.words[at+1]
-	if onlyLetters(a.text) && onlyLetters(b.text) || a.term == "" || b.term == "" {
+	if onlyLetters(a.text) && onlyLetters(b.text) || a.term == "" || b.term == "" || b.begin < a.end {
 		return false
 	}
 	if between := r.text[a.end:b.begin]; between != " " && !isJoint(between) {

@@ -62,7 +62,7 @@ func TestChooseByLanguage(t *testing.T) {
 		"nothing to read": {Options{Config: with}, nil, nil, "", false},
 		"German": {Options{Config: with}, []corpus.Passage{german, german}, []string{"multilingual"}, "unicode-de",
 			false},
-		"Chinese": {Options{Config: with}, []corpus.Passage{chinese}, []string{"multilingual"}, "unicode", false},
+		"Chinese": {Options{Config: with}, []corpus.Passage{chinese}, []string{"multilingual"}, "unicode-unspaced", false},
 		"both": {Options{Config: with}, []corpus.Passage{german, english}, []string{"base", "late", "multilingual"},
 			"unicode", false},
 		"German, without it": {Options{Config: without}, []corpus.Passage{german}, []string{"base", "late"}, "unicode-de",

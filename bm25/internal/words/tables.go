@@ -38,6 +38,7 @@ type tables struct {
 	// of 1<<classBits, with accepts if a word may end there. Nothing leads on from
 	// state 0.
 	automaton []uint16
+	sets      [][]string // of each class
 }
 
 // classRange gives a class to the code points from first to last.
@@ -69,6 +70,7 @@ var load = sync.OnceValue(func() *tables {
 		panic(fmt.Sprintf("bm25/internal/words: %d classes do not fit in %d bits", len(classes), classBits))
 	}
 	t.automaton = automaton(expression(classes), len(classes))
+	t.sets = splitSets(classes)
 	return t
 })
 

@@ -2,6 +2,7 @@ import java.nio.file.*;
 import java.util.*;
 import org.apache.lucene.analysis.CharArraySet;
 import org.apache.lucene.analysis.TokenStream;
+import org.apache.lucene.analysis.cjk.*;
 import org.apache.lucene.analysis.core.LowerCaseFilter;
 import org.apache.lucene.analysis.core.StopFilter;
 import org.apache.lucene.analysis.snowball.SnowballFilter;
@@ -12,7 +13,8 @@ import org.apache.lucene.analysis.util.ElisionFilter;
 
 /**
  * Prints the terms of the texts in texts.json, one language a line, by Lucene's parts: the standard tokenizer, lower case,
- * elisions, the language's stop words and Snowball.
+ * elisions, the language's stop words and Snowball; and, for Chinese, Japanese and Korean, by the parts of
+ * CJKAnalyzer, with single characters.
  *
  * mvn -q -f research/bench/lucene/pom.xml dependency:copy-dependencies -DoutputDirectory=/tmp/lucene
  * java -cp '/tmp/lucene/*' bm25/forms/testdata/languages/Terms.java bm25/forms/testdata/languages/texts.json
@@ -55,6 +57,18 @@ class Terms {
       if (code.equals("tr")) terms = new TurkishLowerCaseFilter(new ApostropheFilter(terms));
       else terms = new LowerCaseFilter(terms);
       terms = new SnowballFilter(new StopFilter(terms, stop.get(code)), x.getValue());
+      var term = terms.addAttribute(CharTermAttribute.class);
+      terms.reset();
+      List<String> all = new ArrayList<>();
+      while (terms.incrementToken()) all.add(term.toString());
+      System.out.println(code + " " + String.join(" ", all));
+    }
+    for (String code : List.of("zh", "ja", "ko")) {
+      var tokenizer = new StandardTokenizer();
+      tokenizer.setReader(new java.io.StringReader(texts.get(code)));
+      int scripts = CJKBigramFilter.HAN | CJKBigramFilter.HIRAGANA | CJKBigramFilter.KATAKANA | CJKBigramFilter.HANGUL;
+      TokenStream terms = new LowerCaseFilter(new CJKWidthFilter(tokenizer));
+      terms = new StopFilter(new CJKBigramFilter(terms, scripts, true), CJKAnalyzer.getDefaultStopSet());
       var term = terms.addAttribute(CharTermAttribute.class);
       terms.reset();
       List<String> all = new ArrayList<>();
