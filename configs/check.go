@@ -133,6 +133,7 @@ func (r *resolver) checkTogether() {
 		}
 	}
 	r.checkGenerators()
+	r.checkExperts()
 	if cfg.Auth.Disabled && keys {
 		r.addMistake("auth.disabled", true, "contradicts auth.keys; leave one of them out")
 	}
@@ -146,11 +147,42 @@ func (r *resolver) checkGenerators() {
 		if slices.Contains(r.config.Readers, g.Name) {
 			r.addMistake(at+".name", g.Name, "is the name of a reader too, and requests name both in one place")
 		}
-		u, err := url.Parse(g.Address)
-		if err == nil && g.KeyFile != "" && u.Scheme == "http" && !onThisMachine(u.Hostname()) {
-			r.config.Warnings = append(r.config.Warnings, fmt.Sprintf(
-				"%s: the key of %s goes to %s unencrypted: use an address of https", at, g.Name, u.Host))
+		r.warnOfOpenKey(at, g.Name, g.Address, g.KeyFile)
+	}
+}
+
+// checkExperts adds a mistake for each expert with keys that contradict its being a bundle or a model behind an
+// interface, and a warning for each whose key would be sent unencrypted to another machine.
+func (r *resolver) checkExperts() {
+	for i, x := range r.config.Experts {
+		at := fmt.Sprintf("experts[%d]", i)
+		bundle := Expert{Name: x.Name, Bundle: x.Bundle, Provider: x.Provider, Threads: x.Threads, Key: x.Key}
+		switch {
+		case x.Address == "":
+			if !reflect.DeepEqual(x, bundle) {
+				r.addMistake(at, x.Name, "has keys of a model behind an interface, and no address: a bundle has name, bundle, provider and threads alone")
+			}
+			continue
+		case x.Bundle != "" || x.Provider != "" || x.Threads != 0:
+			r.addMistake(at, x.Name, "has an address and is no bundle: leave out bundle, provider and threads")
+		case x.Model == "" && x.Interface != "tei":
+			r.addMistake(at+".model", "", "is missing: the name of the model at %s", x.Address)
+		case x.KeyFile != "" && x.KeyVariable != "":
+			r.addMistake(at+".key_variable", x.KeyVariable, "key_file is set too: leave one of them out")
+		case x.CutTo > 0 && x.Normalise == "false":
+			r.addMistake(at+".normalise", x.Normalise, "contradicts cut_to: vectors that are cut are scaled to length 1")
 		}
+		r.warnOfOpenKey(at, x.Name, x.Address, x.KeyFile+x.KeyVariable)
+	}
+}
+
+// warnOfOpenKey adds a warning if the key of the model called name, at a place of the configuration, would be sent
+// unencrypted to another machine. key is "" if it has none.
+func (r *resolver) warnOfOpenKey(at, name, address, key string) {
+	u, err := url.Parse(address)
+	if err == nil && key != "" && u.Scheme == "http" && !onThisMachine(u.Hostname()) {
+		r.config.Warnings = append(r.config.Warnings, fmt.Sprintf(
+			"%s: the key of %s goes to %s unencrypted: use an address of https", at, name, u.Host))
 	}
 }
 
@@ -241,6 +273,11 @@ func checkForm(kind, text string) (allowed string, good bool) {
 		return "an address of http or https without user and query, such as http://127.0.0.1:11434/v1", err == nil &&
 			(u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.RawQuery == "" &&
 			u.Fragment == ""
+	case "variable":
+		return "the name of a variable of the environment, such as OPENAI_API_KEY", text != "" &&
+			strings.Trim(text, wording.NameLetters) == "" && !strings.Contains(text, "-")
+	case "language":
+		return "a language by two letters, such as de", len(text) == 2 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz") == ""
 	case "model":
 		return "the name of a model, at most 200 bytes", text != "" && len(text) <= 200 &&
 			!strings.ContainsFunc(text, unicode.IsControl)

@@ -99,12 +99,85 @@ type Cluster struct {
 	Replicas     int    `yaml:"replicas" between:"0 1024" help:"further copies of each shard of a new index of OpenSearch"`
 }
 
-// Expert names one expert to load.
+// Expert names one expert to load: a bundle or, with Address, a model behind an HTTP interface, to which passages and
+// questions are sent.
 type Expert struct {
 	Name     string `yaml:"name" is:"expert" unique:"true"`
-	Bundle   string `yaml:"bundle" is:"path"`                         // folder; "" means Config.Bundles/Name
+	Bundle   string `yaml:"bundle,omitempty" is:"path"`               // folder; "" means Config.Bundles/Name
 	Provider string `yaml:"provider,omitempty" oneof:"cpu cuda auto"` // "" means Encoder.Provider
 	Threads  int    `yaml:"threads,omitempty" between:"0 1024"`       // 0 means Encoder.Threads
+
+	Address     string `yaml:"address,omitempty" is:"endpoint"` // "": a bundle
+	Interface   string `yaml:"interface,omitempty" oneof:"openai tei cohere"`
+	Model       string `yaml:"model,omitempty" is:"model"` // its name there
+	KeyFile     string `yaml:"key_file,omitempty" is:"path"`
+	KeyVariable string `yaml:"key_variable,omitempty" is:"variable"` // of the environment, in the place of KeyFile
+	// that the server is asked for; 0: the model's own
+	Dimension int `yaml:"dimension,omitempty" between:"0 4096"`
+	CutTo     int `yaml:"cut_to,omitempty" between:"0 4096"` // of a vector's numbers, here; 0: vectors are not cut
+	// "false": vectors keep their length; else they are scaled to length 1
+	Normalise string       `yaml:"normalise,omitempty" oneof:"true false"`
+	Question  EndpointSide `yaml:"question,omitempty"`
+	Passage   EndpointSide `yaml:"passage,omitempty"`
+	// that the model reads of a passage
+	PassageTokens   int           `yaml:"passage_tokens,omitempty" between:"0 131072"`
+	Batch           int           `yaml:"batch,omitempty" between:"0 2048"`             // texts of a request
+	RequestTokens   int           `yaml:"request_tokens,omitempty" between:"0 1000000"` // of a request
+	Concurrency     int           `yaml:"concurrency,omitempty" between:"0 256"`        // requests at once
+	Timeout         time.Duration `yaml:"timeout,omitempty" between:"0s 30m"`           // of a request for passages
+	QuestionTimeout time.Duration `yaml:"question_timeout,omitempty" between:"0s 1m"`   // for the vector of a question
+	Price           float64       `yaml:"price,omitempty" between:"0 1000000"`          // of a million tokens
+	Languages       []string      `yaml:"languages,omitempty" is:"language"`            // that it reads; empty: many
+
+	Key Secret `yaml:"-"` // of KeyVariable
+}
+
+// EndpointSide says how questions, or passages, are sent to an Expert with an Address.
+type EndpointSide struct {
+	Model     string `yaml:"model,omitempty"` // "": Expert.Model
+	Prefix    string `yaml:"prefix,omitempty"`
+	InputType string `yaml:"input_type,omitempty"`
+}
+
+// What an Expert with an Address has that does not say otherwise.
+const (
+	endpointPassageTokens   = 512
+	endpointBatch           = 64
+	endpointRequestTokens   = 8192
+	endpointConcurrency     = 4
+	endpointTimeout         = 30 * time.Second
+	endpointQuestionTimeout = time.Second
+)
+
+// Endpoint returns the configured expert of this name that is behind an interface, completed; false if there is none.
+func (cfg Config) Endpoint(name string) (x Expert, ok bool) {
+	at := slices.IndexFunc(cfg.Experts, func(x Expert) bool { return x.Name == name && x.Address != "" })
+	if at < 0 {
+		return x, false
+	}
+	x = cfg.Experts[at]
+	x.Interface = cmp.Or(x.Interface, "openai")
+	x.PassageTokens = cmp.Or(x.PassageTokens, endpointPassageTokens)
+	x.Batch = cmp.Or(x.Batch, endpointBatch)
+	x.RequestTokens = cmp.Or(x.RequestTokens, endpointRequestTokens)
+	x.Concurrency = cmp.Or(x.Concurrency, endpointConcurrency)
+	x.Timeout = cmp.Or(x.Timeout, endpointTimeout)
+	x.QuestionTimeout = cmp.Or(x.QuestionTimeout, endpointQuestionTimeout)
+	return x, true
+}
+
+// Bundled returns the configured experts that are bundles. If there are any, no others of a collection are searched but
+// those behind interfaces (Searches).
+func (cfg Config) Bundled() []Expert {
+	return slices.DeleteFunc(slices.Clone(cfg.Experts), func(x Expert) bool { return x.Address != "" })
+}
+
+// Searches reports whether an expert of a collection is searched, by its name: one that is configured, and any if no
+// bundles are.
+func (cfg Config) Searches(name string) bool {
+	bundle, _, _ := strings.Cut(name, "@") // without the granularity
+	isNamed := func(x Expert) bool { return x.Name == name || x.Address != "" && x.Name == bundle }
+	return len(cfg.Bundled()) == 0 || slices.ContainsFunc(cfg.Experts, isNamed)
 }
 
 // Generator names a model behind OpenAI's chat interface, which writes answers.

@@ -39,6 +39,7 @@ func Load(flags *pflag.FlagSet, environ []string) (Config, error) {
 		return Config{}, fmt.Errorf("reading the configuration: %w", err)
 	}
 	r.readOver(r.readEnvironment(environ), flags)
+	r.readKeys(environ)
 	if len(r.mistakes) == 0 {
 		r.checkValues()
 		r.checkTogether()

@@ -304,7 +304,7 @@ func TestSampleFile(t *testing.T) {
 	if err != nil {
 		t.Fatalf("with the examples: %v", err)
 	}
-	if len(example.Experts) != 2 || len(example.Generators) != 1 || len(example.Auth.Keys) != 1 ||
+	if len(example.Experts) != 3 || len(example.Generators) != 1 || len(example.Auth.Keys) != 1 ||
 		example.Experts[1].Threads != 2 {
 		t.Errorf("with the examples: %+v %+v", example.Experts, example.Auth)
 	}

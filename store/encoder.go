@@ -74,6 +74,13 @@ func CheckExpertName(name string) error {
 	return nil
 }
 
+// Continuing is a PassageEncoder that may have another Fingerprint each time that it is opened, such as a model behind
+// an HTTP interface.
+type Continuing interface {
+	// Continues reports whether vectors made with this fingerprint are this encoder's, too.
+	Continues(fingerprint string) bool
+}
+
 // SharedPass is two experts whose vectors one run of an encoder makes: a late one
 // and its base. Encode gives the vectors of both, in the order of the passages.
 type SharedPass struct {

@@ -13,7 +13,8 @@ type Expert struct {
 	// Fingerprints are those of the question and the passage encoder; "run" is that of the run
 	// which an expert with a head shares.
 	Fingerprints    map[string]string `json:"fingerprints"`
-	Provider        string            `json:"provider"`   // "cpu" or "cuda"
+	Provider        string            `json:"provider"` // "cpu" or "cuda"; "endpoint" where Endpoint is set
+	Endpoint        *EndpointInfo     `json:"endpoint,omitempty"`
 	Precision       string            `json:"precision"`  // "fp32" or "int8"
 	MaxTokens       map[string]int    `json:"max_tokens"` // question and passage
 	EnsembleMembers int               `json:"ensemble_members"`
@@ -23,6 +24,12 @@ type Expert struct {
 	// Recall has "recall@10" and "recall@100" against exact search, as measured at build.
 	Recall   map[string]float64 `json:"recall"`
 	Warnings []string           `json:"warnings,omitempty"`
+}
+
+// EndpointInfo says where the questions and passages of an expert are sent whose model is behind an HTTP interface.
+type EndpointInfo struct {
+	Host  string `json:"host"`
+	Model string `json:"model"` // its name there
 }
 
 // CalibrationInfo is how an expert's confidence was fitted.

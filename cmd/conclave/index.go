@@ -17,6 +17,7 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/languages"
 	"example.org/conclave/internal/originals"
@@ -413,6 +414,9 @@ func (x *indexCommand) buildCollection(
 	}
 	o.Chosen = func(choice indexing.LanguageChoice) { bar.Say("%s", chosenText(choice)) }
 	o.Foreign = func(codes, experts []string) { bar.Say("%s", foreignText(codes, experts)) }
+	o.Sent = func(expert string, to experts.RemoteInfo) {
+		bar.Say("expert %s: the passages are sent to %s (model %s), and so are questions later", expert, to.Host, to.Model)
+	}
 	o.Crowded = func(c indexing.Crowding) { bar.Say("conclave: warning: %s", crowdedText(c)) }
 	report, err = indexing.Index(ctx, o)
 	if err == nil && config.Documents.Keep {

@@ -39,6 +39,11 @@ func (x *indexCommand) printCosts(passages int64, choices []indexing.Choice, err
 	}
 	_ = t.Flush()
 	bar.Say("%s", strings.TrimSuffix(out.String(), "\n"))
+	for _, c := range choices {
+		for _, s := range c.Sent {
+			bar.Say("expert %s: about %s are sent to %s", s.Expert, s.Cost(), s.To.Host)
+		}
+	}
 }
 
 // crowdedText returns the warning that a store has too few shards for the passages that are to be written.

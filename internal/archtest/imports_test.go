@@ -107,6 +107,7 @@ var allowed = map[string][]string{
 		"search/ask", "search/extract", "search/fault", "search/learned", "search/reply",
 	},
 	"documents":          {"internal/corpus", "internal/granules"},
+	"endpoints":          {},
 	"generators":         {"bm25", "bm25/forms", "internal/languages"},
 	"internal/keeping":   {"documents", "internal/corpus", "store"},
 	"internal/originals": {"documents", "internal/corpus", "internal/disk"},
@@ -202,7 +203,7 @@ var allowed = map[string][]string{
 	},
 	"internal/capacity": {"configs", "internal/overload", "search"},
 	"internal/experts": {
-		"configs", "encoder", "generators", "internal/capacity", "internal/corpus", "internal/granules",
+		"configs", "encoder", "endpoints", "generators", "internal/capacity", "internal/corpus", "internal/granules",
 		"internal/provision", "internal/rank", "models", "search", "search/learned", "search/reply", "shipped",
 		"store",
 	},
@@ -214,7 +215,7 @@ var allowed = map[string][]string{
 	},
 	"internal/indexing": {
 		"bm25/forms", "configs", "internal/collections", "internal/conditions", "internal/corpus", "internal/disk",
-		"internal/experts", "internal/languages", "internal/questions", "internal/rank", "internal/stores",
+		"internal/experts", "internal/languages", "internal/provision", "internal/questions", "internal/rank", "internal/stores",
 		"internal/wording", "search/reply", "shipped", "store", "store/folder",
 	},
 	"internal/doctor": {

@@ -131,14 +131,15 @@ func (a *Assembly) loadExperts(contents store.Contents) (err error) {
 	return contents.CheckEncoders(encoders...)
 }
 
-// searchedExperts returns the names of the configured experts, or of all stored ones if none are configured.
+// searchedExperts returns the names of the experts to search: the configured bundles, or all stored experts if no
+// bundles are configured, and the stored ones that are behind a configured interface.
 func searchedExperts(config configs.Config, stored []store.Expert) []string {
 	var names []string
-	for _, x := range config.Experts {
+	for _, x := range config.Bundled() {
 		names = append(names, x.Name)
 	}
-	if len(names) == 0 {
-		for _, x := range stored {
+	for _, x := range stored {
+		if config.Searches(x.Name) && !slices.Contains(names, x.Name) {
 			names = append(names, x.Name)
 		}
 	}

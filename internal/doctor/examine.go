@@ -62,7 +62,9 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	wanted := wantedExperts(ctx, config)
 	all := mergeNames(mergeNames(shipped.All(), wanted), readersAndRerankers(config, cache))
 	for _, name := range all {
-		out = append(out, examineBundle(config, cache, ort, name))
+		if _, remote := config.Endpoint(name); !remote {
+			out = append(out, examineBundle(config, cache, ort, name))
+		}
 	}
 	if ort != nil {
 		_ = ort.Close()
@@ -78,6 +80,7 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	out = append(out, examineMemory(config, cache, wanted))
 	out = append(out, examineGenerators(config, cache)...)
 	out = append(out, examineEndpoints(ctx, config)...)
+	out = append(out, examineRemoteExperts(ctx, config)...)
 	return append(out, examineFiles(config), examineDisk(cache))
 }
 
@@ -228,6 +231,24 @@ func examineEndpoints(ctx context.Context, config configs.Config) (out []Finding
 		case check.Err != nil:
 			f.Status = StatusNote
 			f.Detail = check.Err.Error()
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// examineRemoteExperts returns a finding for each configured expert behind an interface: whether it answers, and what
+// is sent there. It is a note if a server starts all the same.
+func examineRemoteExperts(ctx context.Context, config configs.Config) (out []Finding) {
+	stored, _ := stores.Experts(ctx, config) // an error is a finding of the collection's, or the store's
+	for _, check := range experts.CheckRemote(ctx, config, stored) {
+		f := Finding{What: "expert " + check.Name, Status: StatusOK, Detail: check.Detail}
+		switch {
+		case check.Unusable:
+			f = failedFinding(f.What, check.Err)
+		case check.Err != nil:
+			f.Status = StatusNote
+			f.Detail += "; " + check.Err.Error()
 		}
 		out = append(out, f)
 	}

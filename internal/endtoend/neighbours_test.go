@@ -67,5 +67,5 @@ func openBase(t *testing.T, precision string) *encoder.Encoder {
 	if base.Bundle.Manifest.Precision != precision {
 		t.Fatalf("%s is in %s", base.Bundle.Dir, base.Bundle.Manifest.Precision)
 	}
-	return base.Encoder
+	return base.Encoder.(*encoder.Encoder)
 }

@@ -50,16 +50,22 @@ func keyOf(g configs.Generator) (string, error) {
 	if g.KeyFile == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(g.KeyFile)
+	return readKey("generator "+g.Name, g.KeyFile)
+}
+
+// readKey returns the key of a model, such as "generator local", in a file. It fails if the file has not exactly one
+// word.
+func readKey(of, file string) (string, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("the key of generator %s (key_file): %w", g.Name, err)
+		return "", fmt.Errorf("the key of %s (key_file): %w", of, err)
 	}
 	key := strings.TrimSpace(string(text))
 	switch {
 	case key == "":
-		return "", fmt.Errorf("the key of generator %s: %s (key_file) is empty", g.Name, g.KeyFile)
+		return "", fmt.Errorf("the key of %s: %s (key_file) is empty", of, file)
 	case strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }):
-		return "", fmt.Errorf("the key of generator %s: %s (key_file) has to hold one line without spaces", g.Name, g.KeyFile)
+		return "", fmt.Errorf("the key of %s: %s (key_file) has to hold one line without spaces", of, file)
 	}
 	return key, nil
 }

@@ -14,7 +14,7 @@ import (
 // Expert is one loaded bundle.
 type Expert struct {
 	Bundle  *models.Bundle
-	Encoder *encoder.Encoder // that experts of one bundle share
+	Encoder Encoder // that experts of one bundle share
 	name    string
 	// head is on the vectors of owner, whose Encoder it is; nil: the expert has its own.
 	head  *encoder.Head

@@ -48,10 +48,13 @@ func (e *Expert) Fingerprint() string {
 // GranularFingerprint returns a passage encoder's fingerprint with a granularity added; own itself if g is nil.
 func GranularFingerprint(own string, g *granules.Granularity) string {
 	if g != nil {
-		own += fmt.Sprintf("+granules-%d:%v", granules.Version, *g)
+		own += fmt.Sprintf("%s%d:%v", granularFingerprint, granules.Version, *g)
 	}
 	return own
 }
+
+// granularFingerprint stands in a fingerprint between that of the encoder and the granularity.
+const granularFingerprint = "+granules-"
 
 // Parts returns the function that splits a passage's text into the parts that get vectors; nil if the whole passage
 // gets one.

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
 	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/endpoints"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
 	"example.org/conclave/shipped"
@@ -29,8 +30,9 @@ type Pool struct {
 	opening sync.Mutex // held while bundles are opened, so that each is opened once
 	mu      sync.Mutex // of what follows
 	runtime *encoder.Runtime
-	shared  map[string]*pooledEncoder // by the names of their bundles
-	all     []*pooledEncoder          // also those in whose place others came
+	shared  map[string]*pooledEncoder  // by the names of their bundles
+	remote  map[string]*pooledEmbedder // by the names of their experts
+	all     []*pooledEncoder           // also those in whose place others came
 	beside  pooledReaders
 }
 
@@ -40,6 +42,27 @@ type pooledEncoder struct {
 	opening encoder.Opening
 	stamp   bundleStamp
 	encoder *encoder.Encoder
+}
+
+// pooledEmbedder is a model behind an interface that the sets of a pool share.
+type pooledEmbedder struct {
+	*endpoints.Embedder
+	sends *endpoints.Options
+}
+
+// embedder returns the pool's model of a configured endpoint, which it opens the first time. It fails as openEmbedder
+// does.
+func (p *Pool) embedder(x configs.Expert, cacheEntries int) (*endpoints.Embedder, *endpoints.Options, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.remote[x.Name]; known != nil {
+		return known.Embedder, known.sends, nil
+	}
+	e, sends, err := openEmbedder(x, cacheEntries, 0)
+	if err == nil {
+		p.remote[x.Name] = &pooledEmbedder{e, sends}
+	}
+	return e, sends, err
 }
 
 // pooledReaders holds the readers and rerankers that the sets of a pool share.
@@ -68,7 +91,8 @@ func NewPool(config configs.Config, log *slog.Logger) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pool{config: config, cache: cache, log: log, shared: map[string]*pooledEncoder{}}, nil
+	return &Pool{config: config, cache: cache, log: log, shared: map[string]*pooledEncoder{},
+		remote: map[string]*pooledEmbedder{}}, nil
 }
 
 // OpenSome returns a set of the named experts for a collection that has vectors of the experts in stored. It takes
@@ -82,11 +106,10 @@ func (p *Pool) OpenSome(
 	stored []store.Expert,
 ) (x *Set, failed map[string]error, err error) {
 	x = &Set{pool: p, config: config, cache: p.cache, log: log, owners: vectorOwners(stored), stored: stored}
-	if len(names) == 0 {
-		return x, nil, nil
-	}
-	if err := x.openRuntime(); err != nil {
-		return nil, nil, err
+	if x.hasBundles(names) {
+		if err := x.openRuntime(); err != nil {
+			return nil, nil, err
+		}
 	}
 	x.Searched, failed = x.openAll(names)
 	return x, failed, nil
@@ -113,8 +136,12 @@ func (p *Pool) Close() error {
 		logStats(p.log, s.name, s.encoder.Stats())
 	}
 	errs = append(errs, closeAll(p.beside.readers.opened), closeAll(p.beside.rerankers.opened))
+	for _, r := range p.remote {
+		errs = append(errs, r.Close())
+	}
 	p.all = nil
 	clear(p.shared)
+	clear(p.remote)
 	p.beside = pooledReaders{}
 	if p.runtime != nil {
 		errs = append(errs, p.runtime.Close())

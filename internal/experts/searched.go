@@ -33,6 +33,9 @@ func (e *Expert) SearchedAmong(all []*Expert) learned.Expert {
 	if e.Sparse() {
 		x.Info.Kind = reply.KindSparse
 	}
+	if r := e.Remote(); r != nil {
+		x.Info.Endpoint = &learned.EndpointInfo{Host: r.Host, Model: r.Model}
+	}
 	if why := e.Encoder.Fallback(); why != nil {
 		x.Info.Warnings = append(x.Info.Warnings, fmt.Sprintf("runs on the processor: %v", why))
 	}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"strings"
 
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
@@ -105,14 +106,22 @@ func OpenSome(
 		return nil, nil, err
 	}
 	x = &Set{config: config, cache: cache, log: log, owners: vectorOwners(stored), stored: stored}
-	if len(names) == 0 {
-		return x, nil, nil
-	}
-	if err := x.openRuntime(); err != nil {
-		return nil, nil, err
+	if x.hasBundles(names) {
+		if err := x.openRuntime(); err != nil {
+			return nil, nil, err
+		}
 	}
 	x.Searched, failed = x.openAll(names)
 	return x, failed, nil
+}
+
+// hasBundles reports whether one of the named experts is a bundle, and not a model behind an interface.
+func (x *Set) hasBundles(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		bundle, _, _ := strings.Cut(name, GranularMark)
+		_, remote := x.config.Endpoint(bundle)
+		return !remote
+	})
 }
 
 // ThreadsOfOne returns how many cores one inference uses: config.Encoder.Threads if that is set, else all cores divided
@@ -147,11 +156,16 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 		}
 	}
 	found, errs := make([]encoder.Opening, len(bundles)), make([]error, len(bundles))
+	remote := make([]*remoteEncoder, len(bundles))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, bundle := range bundles {
 		group.Go(func() error {
-			found[i], errs[i] = x.findBundle(bundle)
+			if _, ok := x.config.Endpoint(bundle); ok {
+				found[i].Bundle, remote[i], errs[i] = x.openRemote(bundle)
+			} else {
+				found[i], errs[i] = x.findBundle(bundle)
+			}
 			return nil
 		})
 	}
@@ -161,7 +175,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 	why := map[string]error{} // bundles cannot be opened
 	for i, bundle := range bundles {
 		why[bundle] = errs[i]
-		if errs[i] == nil && found[i].Bundle.Manifest.Head == nil {
+		if errs[i] == nil && remote[i] == nil && found[i].Bundle.Manifest.Head == nil {
 			whole, openable = append(whole, found[i]), append(openable, bundle)
 		}
 	}
@@ -171,6 +185,9 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 			e.Bundle = whole[at].Bundle
 			e.Encoder = encoders[at]
 			why[e.bundle] = errs[at]
+		} else if at := slices.Index(bundles, e.bundle); at >= 0 && remote[at] != nil {
+			e.Bundle = found[at].Bundle
+			e.Encoder = remote[at]
 		} else if same := x.ofBundle(e.bundle); same != nil {
 			e.Bundle, e.Encoder = same.Bundle, same.Encoder
 		}
@@ -200,7 +217,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 		opened = append(opened, e)
 	}
 	for i, name := range bundles {
-		if why[name] != nil || found[i].Bundle.Manifest.Head == nil {
+		if why[name] != nil || remote[i] != nil || found[i].Bundle.Manifest.Head == nil {
 			continue
 		}
 		e, err := x.openHead(name, found[i], opened)
@@ -312,8 +329,10 @@ func (x *Set) openRuntime() error {
 // LoadMore loads an expert and returns it without adding it to the set: the caller adds it to Searched or Silent, or
 // ends it with CloseUnused. It fails if the runtime or the expert's bundle cannot be loaded.
 func (x *Set) LoadMore(name string) (*Expert, error) {
-	if err := x.openRuntime(); err != nil { // a collection of words alone has loaded none yet
-		return nil, err
+	if x.hasBundles([]string{name}) {
+		if err := x.openRuntime(); err != nil { // a collection of words alone has loaded none yet
+			return nil, err
+		}
 	}
 	opened, failed := x.openAll([]string{name})
 	if err := failed[name]; err != nil {

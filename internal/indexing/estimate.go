@@ -126,7 +126,41 @@ type Choice struct {
 	Passes  int
 	Took    time.Duration // 0 where none was measured
 	Bytes   int64         // on disk
+	Sent    []SentText    // of a choice of the caller's
 }
+
+// SentText is what indexing sends to an expert behind an HTTP interface.
+type SentText struct {
+	Expert string
+	To     experts.RemoteInfo
+	Tokens int64 // about
+}
+
+// Cost returns the tokens in words and, where their price is known, what they cost.
+func (s SentText) Cost() string { return costText(s.Tokens, s.To.Price) }
+
+// sentBy returns what indexing sends to the experts behind interfaces, by the tokens that they counted of a sample
+// where one was sent.
+func (s *Sample) sentBy(all []*experts.Expert) (out []SentText) {
+	for _, e := range all {
+		to := e.Remote()
+		if to == nil || e.Owner() != "" {
+			continue
+		}
+		tokens := s.text / tokenBytes
+		if sent := e.RemoteStats(); sent.Bytes > 0 && sent.Texts > leastCounted {
+			tokens = int64(float64(s.text) * float64(sent.Tokens) / float64(sent.Bytes))
+		}
+		out = append(out, SentText{e.Name(), *to, tokens})
+	}
+	return out
+}
+
+// A token has about so many bytes, where fewer texts than leastCounted were sent, by which that is known better.
+const (
+	tokenBytes   = 4
+	leastCounted = 8
+)
 
 // estimate is the estimated cost of indexing, by a sample of passages that was encoded.
 type estimate struct {

@@ -54,6 +54,8 @@ type Options struct {
 	// Estimated is called before anything is encoded, with what that takes and, for a new collection, what it takes
 	// with other experts. May be nil.
 	Estimated func(passages int64, choices []Choice, err error)
+	// Sent is called before anything is encoded, for each expert behind an HTTP interface. May be nil.
+	Sent func(expert string, to experts.RemoteInfo)
 	// Foreign is called before anything is encoded if some of the passages are in other languages than English and none
 	// of the experts reads more: with the codes of all their languages and the names of the experts. May be nil.
 	Foreign func(codes, experts []string)
@@ -159,8 +161,17 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 		}
 	}
 	for _, e := range loaded.Searched {
-		o.Build.Experts = append(o.Build.Experts, e)
+		if to := e.Remote(); to != nil && o.Sent != nil {
+			o.Sent(e.Name(), *to)
+		}
+		encoder, done, failed := o.keepSent(at, e)
+		if failed != nil {
+			return made, failed
+		}
+		defer func() { err = errors.Join(err, done(err == nil)) }()
+		o.Build.Experts = append(o.Build.Experts, encoder)
 	}
+	o.Build.Progress = withTokens(loaded, o.Build.Progress)
 	o.Build.Shared = experts.SharedPasses(loaded.Searched)
 
 	type passagesRead struct{ cut, unread int64 }
@@ -200,6 +211,11 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 			choices := []Choice{found.choiceOf(all)}
 			if stored == nil {
 				choices = found.listChoices(loaded.Searched, all)
+			}
+			for i := range choices {
+				if choices[i].Chosen || stored != nil {
+					choices[i].Sent = sample.sentBy(loaded.Searched)
+				}
 			}
 			o.Estimated(sample.passages, choices, err)
 			for _, e := range loaded.Searched {
@@ -263,6 +279,28 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 	made.Untexted = sample.untexted
 	made.Fields = stream.fieldsFound()
 	return made, err
+}
+
+// withTokens returns a function that passes progress on, with the tokens in its unit that were sent for an expert
+// behind an interface, and their price where it is known. progress may be nil.
+func withTokens(loaded *experts.Set, progress func(store.Progress)) func(store.Progress) {
+	return func(p store.Progress) {
+		if e := loaded.Named(p.Expert); e != nil && e.Remote() != nil && p.Stage == store.Encoding {
+			p.Unit += ", " + costText(e.RemoteStats().Tokens, e.Remote().Price) + " so far"
+		}
+		if progress != nil {
+			progress(p)
+		}
+	}
+}
+
+// costText returns a number of tokens and, if the price of a million of them is known, what they cost.
+func costText(tokens int64, price float64) string {
+	text := fmt.Sprintf("%d tokens", tokens)
+	if price > 0 {
+		text += fmt.Sprintf(" for %.4g", float64(tokens)*price/1e6)
+	}
+	return text
 }
 
 // indexThenTry indexes new passages without granularities, and then tries the granularities on them and adds the better

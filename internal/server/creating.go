@@ -67,7 +67,7 @@ func (r *registry) Create(ctx context.Context, name string, s collections.Settin
 // above the server's limits.
 func (r *registry) completeSettings(s *collections.Settings) error {
 	if len(s.Experts) == 0 {
-		for _, x := range r.config.Experts {
+		for _, x := range r.config.Bundled() { // texts are sent to no other server unless a request names an expert for that
 			s.Experts = append(s.Experts, x.Name)
 		}
 	}

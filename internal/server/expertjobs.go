@@ -35,12 +35,14 @@ func (s *collection) checkAdding(r jobs.Request) error {
 	if err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
-	dir, err := shipped.Folder(s.config, cache, bundle)
-	if err != nil {
-		return jobs.Refuse("unknown_bundle", "%s", handlers.WithoutPaths(err.Error()))
-	}
-	if b, err := models.Peek(dir); err == nil && granularity != nil && b.Manifest.Kind != models.KindDense {
-		return jobs.Refuse("invalid_name", "%s is of kind %s and has no granularities", bundle, b.Manifest.Kind)
+	if _, remote := s.config.Endpoint(bundle); !remote {
+		dir, err := shipped.Folder(s.config, cache, bundle)
+		if err != nil {
+			return jobs.Refuse("unknown_bundle", "%s", handlers.WithoutPaths(err.Error()))
+		}
+		if b, err := models.Peek(dir); err == nil && granularity != nil && b.Manifest.Kind != models.KindDense {
+			return jobs.Refuse("invalid_name", "%s is of kind %s and has no granularities", bundle, b.Manifest.Kind)
+		}
 	}
 	if r.Index != "" {
 		if kind, err := ann.KindNamed(r.Index); err != nil {
@@ -127,7 +129,7 @@ func (s *collection) hasExpert(name string) bool {
 // warnUnnamed returns a warning if the configuration lists experts, but not this one: a restarted server would not
 // search it. Otherwise it returns nil.
 func (s *collection) warnUnnamed(name string) []string {
-	if len(s.config.Experts) == 0 || s.isConfigured(name) {
+	if s.config.Searches(name) {
 		return nil
 	}
 	return []string{
@@ -183,7 +185,7 @@ func (s *collection) removeExpert(ctx context.Context, t jobs.Task) (result jobs
 	}
 	s.removeAbsent(t.Name)
 	result.Generation, result.Passages = s.assembly.Engine.Generation()
-	if s.isConfigured(t.Name) {
+	if _, remote := s.config.Endpoint(t.Name); s.isConfigured(t.Name) && !remote {
 		result.Warnings = []string{
 			fmt.Sprintf(
 				"experts in the configuration names %s, which keeps the server from starting again: take it out there",

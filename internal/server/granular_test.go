@@ -91,7 +91,7 @@ func TestGranularities(t *testing.T) {
 			for i, p := range parts {
 				texts[i] = encoder.Text{Title: found.Title, Text: p}
 			}
-			vectors, err := all[0].Encoder.EncodePassages(t.Context(), texts)
+			vectors, _, err := all[0].Encoder.ReadPassages(t.Context(), texts)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -118,7 +118,7 @@ func (s *collection) takeIn(now store.Contents) {
 	searched := s.searchedExperts()
 	for _, x := range now.Experts() {
 		if slices.ContainsFunc(searched, func(e *experts.Expert) bool { return e.Name() == x.Name }) ||
-			len(s.config.Experts) > 0 && !s.isConfigured(x.Name) || s.refused[x.Name] == x.Fingerprint {
+			!s.config.Searches(x.Name) || s.refused[x.Name] == x.Fingerprint {
 			continue
 		}
 		if err := s.takeInOne(now, x.Name); err != nil {

@@ -37,11 +37,11 @@ func (p *Progress) Report(stage string, done, total int64, unit string) {
 	if stage != p.stage {
 		p.finish()
 		p.stage = stage
-		p.unit = unit
 		p.started = time.Now()
 		p.logged = p.started
 	}
 	p.done = done
+	p.unit = unit
 	if now := time.Now(); p.terminal && (done == total || now.Sub(p.drawn) >= drawEvery) {
 		p.drawn = now
 		_, _ = fmt.Fprint(p.out, clearLine, Cut(p.describe(total, now.Sub(p.started)), Columns(p.out)-1))

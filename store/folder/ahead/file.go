@@ -8,6 +8,8 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+
+	"example.org/conclave/store"
 )
 
 // head returns the bytes that a file of this encoder's vectors begins with: a magic number, the dimension and the
@@ -27,17 +29,17 @@ const recordHead, recordTail = len(version{}) + 4, 4
 // fails if the file cannot be read or written.
 func (a *Ahead) load() error {
 	in := bufio.NewReaderSize(a.file, 1<<20)
-	want := a.head()
-	head := make([]byte, len(want))
-	if _, err := io.ReadFull(in, head); err != nil || string(head) != string(want) {
+	head := a.readHead(in)
+	if head == 0 {
 		if err := a.file.Truncate(0); err != nil {
 			return err
 		}
+		want := a.head()
 		_, err := a.file.WriteAt(want, 0)
 		a.end = int64(len(want))
 		return err
 	}
-	a.end = int64(len(want))
+	a.end = head
 	var record []byte
 	for {
 		var err error
@@ -52,6 +54,32 @@ func (a *Ahead) load() error {
 		a.known[version(record)] = place{a.end + int64(recordHead), numbers}
 		a.end += int64(len(record))
 	}
+}
+
+// mostFingerprint is the largest number of bytes of a fingerprint in a file. One with more is damaged.
+const mostFingerprint = 4096
+
+// readHead reads the head of a file and returns its length; 0 if the file is of another encoder, damaged or empty.
+func (a *Ahead) readHead(in io.Reader) int64 {
+	fixed := make([]byte, 12)
+	if _, err := io.ReadFull(in, fixed); err != nil || string(fixed[:8]) != string(a.head()[:8]) {
+		return 0
+	}
+	length := binary.LittleEndian.Uint32(fixed[8:])
+	if length > mostFingerprint {
+		return 0
+	}
+	fingerprint := make([]byte, length)
+	if _, err := io.ReadFull(in, fingerprint); err != nil {
+		return 0
+	}
+	if string(fingerprint) != a.Fingerprint() {
+		same, ok := a.PassageEncoder.(store.Continuing)
+		if !ok || !same.Continues(string(fingerprint)) {
+			return 0
+		}
+	}
+	return int64(len(fixed) + len(fingerprint))
 }
 
 // nextRecord returns the next record with its head and checksum, in memory's array if that is large enough. It returns
