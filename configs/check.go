@@ -231,6 +231,11 @@ func checkForm(kind, text string) (allowed string, good bool) {
 	case "host":
 		return "a host name without scheme and port, such as conclave.example.org, or \"*\" for any",
 			text != "" && (!strings.ContainsAny(text, "/: \t") || net.ParseIP(text) != nil)
+	case "site":
+		host, port, both := strings.Cut(strings.TrimPrefix(text, "*."), ":")
+		_, wrong := strconv.ParseUint(port, 10, 16)
+		return "a host without scheme and path, such as docs.example.org, docs.example.org:8443 or *.example.org",
+			host != "" && !strings.ContainsAny(host, "/*@? \t") && (!both || wrong == nil)
 	case "origin":
 		u, err := url.Parse(text)
 		return "an origin: scheme, host and port if it is not the usual one, such as https://app.example.org", text == "*" ||

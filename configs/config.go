@@ -340,6 +340,23 @@ type Documents struct {
 	OCR      OCR    `yaml:"ocr"`
 	// Converters make files of formats that are not read into others.
 	Converters []Converter `yaml:"converters"`
+	// Hosts are those whose pages callers may add over HTTP: docs.example.org, or *.example.org for all below it.
+	Hosts []string `yaml:"hosts" is:"site" unique:"true"`
+	// Networks are those in which sites may be that are not public.
+	Networks []string `yaml:"networks" is:"block" help:"<networks> in which a site may be although they are not public, such as 10.0.0.0/8"`
+	Site     Site     `yaml:"site"`
+}
+
+// Site says how the pages of websites are read.
+type Site struct {
+	Connections int           `yaml:"connections" between:"1 64"` // to a host at a time
+	Rate        float64       `yaml:"rate" between:"0.001 1000" help:"requests a second to a site, at most; its robots.txt may ask for fewer"`
+	Pages       int           `yaml:"pages" between:"1 10000000"`   // of one site
+	Depth       int           `yaml:"depth" between:"0 100000"`     // links from the start address to a page
+	Bytes       ByteSize      `yaml:"bytes" between:"1KiB 1024GiB"` // of all pages of a site together
+	Timeout     time.Duration `yaml:"timeout" between:"100ms 10m"`  // for one page
+	Time        time.Duration `yaml:"time" between:"1s 720h"`       // for one reading of a site
+	Look        time.Duration `yaml:"look" between:"10ms 8760h"`    // between two readings of a site that is followed
 }
 
 // OCR says how the letters of pictures are recognised, by tesseract where it is installed.

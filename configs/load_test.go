@@ -104,7 +104,8 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 		case k.isObjectList():
 			continue // TestListsOfObjects
 		case k.isList():
-			other = map[string]string{"server.cors_origins": "https://a.example", "server.trusted_proxies": "10.0.0.0/8"}[k.path]
+			other = map[string]string{"server.cors_origins": "https://a.example", "server.trusted_proxies": "10.0.0.0/8",
+				"documents.networks": "10.0.0.0/8"}[k.path]
 			if other == "" {
 				other = "a.example"
 			}
@@ -115,7 +116,7 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 				"encoder.precision": "fp32", "encoder.device": "2", "index.kind": "flat", "index.analysis": "lucene", "search.fusion": "rrf",
 				"search.missing": "min", "search.rerank": "true", "log.level": "warn", "log.format": "json", "index.floors.hnsw": "0.5", "index.floors.flat": "0.5",
 				"index.floors.coder": "0.5", "search.alpha": "0.5", "rate.requests": "3", "server.write_timeout": "100s",
-				"writing.unsupported": "drop", "writing.passages": "9",
+				"writing.unsupported": "drop", "writing.passages": "9", "documents.site.connections": "2", "documents.site.rate": "0.5",
 			}[k.path]
 			switch {
 			case other != "":

@@ -34,7 +34,7 @@ func (c *Converters) find(name string) (Converter, bool) {
 	if c == nil {
 		return Converter{}, false
 	}
-	found, ok := c.ByEnding[strings.ToLower(path.Ext(name))]
+	found, ok := c.ByEnding[endingOf(name, "")]
 	return found, ok
 }
 
@@ -50,7 +50,7 @@ func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits
 		return Input{}, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	ending := strings.ToLower(path.Ext(in.Name))
+	ending := endingOf(in.Name, "")
 	source, made := filepath.Join(dir, "in", "file"+ending), filepath.Join(dir, "out")
 	err = errors.Join(
 		os.Mkdir(filepath.Dir(source), 0o700), os.Mkdir(made, 0o700), os.WriteFile(source, in.Data, 0o600),

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"mime"
-	"path"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -22,7 +21,7 @@ var mailFields = regexp.MustCompile(`(?im)^(?:from|received|message-id|mime-vers
 // type and the ending of the name decide, too. It is never "": unknown binary content is "application/octet-stream".
 func Detect(data []byte, name, declared string) string {
 	declaredType, _, _ := mime.ParseMediaType(declared)
-	ending := strings.ToLower(path.Ext(name))
+	ending := endingOf(name, declared)
 	named := formatOfEnding(ending).MediaType
 	head := data[:min(len(data), 64<<10)]
 	switch {
@@ -51,7 +50,7 @@ func Detect(data []byte, name, declared string) string {
 		}
 		return "application/octet-stream"
 	}
-	if t := pictureOrSound(head, name); t != "" {
+	if t := pictureOrSound(head, ending); t != "" {
 		return t
 	}
 	switch {
@@ -76,8 +75,8 @@ func Detect(data []byte, name, declared string) string {
 
 // pictureOrSound returns the media type of a picture, sound, video or font, by its first bytes or the ending of its
 // name; "" for all others and for pictures written in XML.
-func pictureOrSound(head []byte, name string) string {
-	for _, t := range []string{mimetype.Detect(head).String(), mime.TypeByExtension(strings.ToLower(path.Ext(name)))} {
+func pictureOrSound(head []byte, ending string) string {
+	for _, t := range []string{mimetype.Detect(head).String(), mime.TypeByExtension(ending)} {
 		t, _, _ = strings.Cut(t, ";")
 		kind, rest, _ := strings.Cut(t, "/")
 		switch kind {

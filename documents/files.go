@@ -24,8 +24,10 @@ import (
 type FoundFile struct {
 	Path    string // the id of its document; from walk: its path below the root with slashes, or its name
 	Below   string // its path below the root with slashes; "." if it is the root itself
-	At      string // where it is on disk
+	At      string // where it is on disk, or its address
 	Mark    string // the mark of its documents (MarkOf)
+	Type    string // the declared media type; "": none is, as of files on disk
+	Source  string // the address of a page of a site; "" for files on disk
 	Renamed string // why Path is not the path below the root; "" if it is
 	Size    int64
 	ModTime time.Time
@@ -162,9 +164,9 @@ func reasonToIgnore(entry fs.DirEntry) string {
 }
 
 // Original returns the value of corpus.DocumentOriginalKey for the documents of the file: a reference to it by its
-// path below the root. It is "" if that path is not UTF-8, which metadata has to be.
+// path below the root. It is "" if that path is not UTF-8, which metadata has to be, and of a page of a site.
 func (f *FoundFile) Original() string {
-	if !utf8.ValidString(f.Below) {
+	if f.Below == "" || !utf8.ValidString(f.Below) {
 		return ""
 	}
 	return corpus.OriginalFile + f.Below

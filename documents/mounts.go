@@ -10,9 +10,13 @@ import (
 	"syscall"
 )
 
-// RootOf returns a mark for the documents of a root, a file or folder: a hash of its absolute path. Different roots
+// RootOf returns a mark for the documents of a root, a file, folder or site: a hash of its absolute path or of its
+// address. Different roots
 // have different marks, and the path cannot be read from it. It fails if the absolute path cannot be found.
 func RootOf(path string) (string, error) {
+	if IsAddress(path) {
+		return shortHash(path), nil
+	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return "", err

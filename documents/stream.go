@@ -19,6 +19,8 @@ type Options struct {
 	Words  int    // usual number of words of a passage (Cut)
 	// Encoding is the known encoding of all texts; "": it is detected for each.
 	Encoding string
+	// Found are files that were found elsewhere, such as pages of a site. Open takes them after those at the roots.
+	Found []FoundFile
 	// GitIgnore and Owner are those of Walking.
 	GitIgnore bool
 	Owner     Owner
@@ -80,6 +82,10 @@ func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
 	if err != nil {
 		s.stop()
 		return nil, err
+	}
+	for _, f := range o.Found {
+		s.files = append(s.files, f)
+		s.total += f.Size
 	}
 	s.reader = o.Extractor()
 	return s, nil
@@ -170,7 +176,7 @@ func readGroup(group []*fileReading) {
 	for _, r := range group {
 		r.data, r.err = r.file.Data()
 		if r.err == nil {
-			small = append(small, Input{Name: r.file.Path, Data: r.data})
+			small = append(small, Input{Name: r.file.Path, Type: r.file.Type, Data: r.data})
 		}
 	}
 	s := group[0].Stream
@@ -241,7 +247,7 @@ func (r *fileReading) took(m Member, d *Document, modified time.Time) {
 	for _, warning := range d.Warnings {
 		r.warned(m.Name, warning)
 	}
-	about := About{ID: m.Name, Root: r.file.Mark, Modified: modified}
+	about := About{ID: m.Name, Source: r.file.Source, Root: r.file.Mark, Modified: modified}
 	if r.options.Keep {
 		about.Original = r.file.Original()
 	}
@@ -251,7 +257,11 @@ func (r *fileReading) took(m Member, d *Document, modified time.Time) {
 // member reads a file and those attached to it, up to `depth` mails deep, and adds their passages. A file that
 // cannot be read is reported with failed; the error is only ctx's. modified is the time of the file on disk.
 func (r *fileReading) member(m Member, modified time.Time, depth int) error {
-	d, attached, err := r.reader.Read(r.ctx, Input{Name: m.Name, Data: m.Data})
+	in := Input{Name: m.Name, Data: m.Data}
+	if m.Name == r.file.Path {
+		in.Type = r.file.Type
+	}
+	d, attached, err := r.reader.Read(r.ctx, in)
 	switch {
 	case r.ctx.Err() != nil:
 		return r.ctx.Err()

@@ -130,7 +130,7 @@ var copyMark = regexp.MustCompile(`(?i)(?:\s*\(\d+\)|[ _-]+copy|[ _-]+final|[ _-
 // spaces for underscores. It is "" for a name without an ending, which may be any id, and for one with fewer than
 // three letters or more digits than letters.
 func titleOfFile(file string) string {
-	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
+	base := path.Base(strings.ReplaceAll(pathOf(file), `\`, "/"))
 	ending := path.Ext(base)
 	if ending == "" || ending == base || len(ending) > 12 {
 		return ""

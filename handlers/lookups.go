@@ -112,7 +112,7 @@ func dropPlaceFields(object, metadata map[string]any) {
 	if _, inDocument := metadata[corpus.DocumentKey].(string); !inDocument {
 		return
 	}
-	for _, name := range []string{"document", "heading", "page", "page_end", "begin", "end"} {
+	for _, name := range []string{"document", "heading", "page", "page_end", "link", "begin", "end"} {
 		delete(object, name)
 	}
 }

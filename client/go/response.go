@@ -119,6 +119,8 @@ type Place struct {
 	Heading string `json:"heading,omitempty"`
 	Page    int    `json:"page,omitempty"`     // page, slide or sheet that it begins on, from 1
 	PageEnd int    `json:"page_end,omitempty"` // that it ends on; 0 where that is Page
+	// Link leads to the passage on its page, where that is on the web; "" where it is not.
+	Link string `json:"link,omitempty"`
 }
 
 // DocumentReference names a document.

@@ -93,7 +93,7 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	}
 	defer func() { _ = readers.Close() }()
 	var unread unreadFiles
-	source, err := openDocuments(ctx, config, []string{at}, &unread, readers)
+	source, err := openDocuments(ctx, config, []string{at}, nil, &unread, readers)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/indexing"
+	"example.org/conclave/internal/sites"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 
@@ -28,6 +29,9 @@ func (x *indexCommand) checkFlags(flags *pflag.FlagSet, defaults configs.Index) 
 		return err
 	}
 	if err := x.checkAction(flags); err != nil {
+		return err
+	}
+	if err := x.site.check(x.inputPaths()); err != nil {
 		return err
 	}
 	if _, err := corpus.ParseFormat(x.format); err != nil {
@@ -68,6 +72,14 @@ func (x *indexCommand) checkFlags(flags *pflag.FlagSet, defaults configs.Index) 
 	return nil
 }
 
+// inputPaths returns the paths and addresses of --in.
+func (x *indexCommand) inputPaths() (paths []string) {
+	for _, in := range x.inputs.Files {
+		paths = append(paths, in.Path)
+	}
+	return paths
+}
+
 // checkAction returns a usage error unless the flags name exactly one action, such as --in or --settle, and no flag
 // without effect on it.
 func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
@@ -100,7 +112,7 @@ func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 	if !x.follow && (x.deleteAll || x.movedFrom != "") {
 		return cli.Usagef("--delete-all and --moved-from are for --sync")
 	}
-	if x.movedFrom != "" && len(x.inputs.Files) != 1 {
+	if x.movedFrom != "" && (len(x.inputs.Files) != 1 || sites.IsAddress(x.inputs.Files[0].Path)) {
 		return cli.Usagef("--moved-from is the earlier path of one folder: name that folder alone with --in")
 	}
 	if x.follow && len(x.inputs.Files) == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/sites"
 )
 
 // syncReport is what --sync did.
@@ -37,17 +39,23 @@ func (x *indexCommand) syncCollection(
 		Progress: func(done, total int64) { bar.Report("comparing files", done, total, "bytes") },
 	}
 	for _, in := range x.inputs.Files {
-		o.Roots = append(o.Roots, in.Path)
+		if !sites.IsAddress(in.Path) {
+			o.Roots = append(o.Roots, in.Path)
+		}
 	}
 	var synced keeping.SyncReport
 	where := config.Passages()
+	readings, err := x.siteReadings(config, cmp.Or(x.server.url, config.Store), bar)
+	if err != nil {
+		return err
+	}
 	if x.server.url == "" {
 		synced, err = server.Sync(ctx, server.SyncRequest{
-			Config: config, Log: cli.NewPlainLogger(term.Err, config.Log), Readers: readers, Sync: o,
+			Config: config, Log: cli.NewPlainLogger(term.Err, config.Log), Readers: readers, Sync: o, Sites: readings,
 		})
 	} else {
 		where = x.server.url
-		synced, err = x.syncServed(ctx, term, server.DocumentOptions(config.Documents, readers).Extractor(), o)
+		synced, err = x.syncServed(ctx, term, server.DocumentOptions(config.Documents, readers).Extractor(), o, readings)
 	}
 	bar.Finish()
 	if err != nil {
@@ -80,12 +88,13 @@ func (x *indexCommand) syncServed(
 	term cli.Terminal,
 	reader *documents.Extractor,
 	o keeping.SyncOptions,
+	readings []server.SiteReading,
 ) (keeping.SyncReport, error) {
 	to, err := x.server.newClient(term.Environ)
 	if err != nil {
 		return keeping.SyncReport{}, err
 	}
-	return syncServed(ctx, to, reader, o)
+	return syncServed(ctx, to, reader, o, readings)
 }
 
 // describeSynced returns the numbers of documents that were added, replaced, removed, left and not read, in words.
@@ -100,6 +109,9 @@ func (x *indexCommand) checkSync() error {
 	for _, in := range x.inputs.Files {
 		if in.Path == "-" || in.IDPrefix != "" {
 			return cli.Usagef("--sync follows files and folders of documents: name them with --in, without --id-prefix")
+		}
+		if sites.IsAddress(in.Path) {
+			continue
 		}
 		holds, err := documents.Holds(in.Path)
 		if err != nil {

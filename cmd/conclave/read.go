@@ -20,6 +20,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/sites"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -47,7 +48,7 @@ of the reference's words was kept, which share of its pairs of neighbouring word
 				return err
 			}
 			defer func() { _ = readers.Close() }()
-			source, err := openDocuments(cmd.Context(), config, args(cmd), unread, readers)
+			source, err := openDocuments(cmd.Context(), config, args(cmd), nil, unread, readers)
 			if err != nil {
 				return err
 			}
@@ -211,18 +212,20 @@ func newRunConfined() *cobra.Command {
 // pdfCache returns the folder of the compiled reader of PDF.
 func pdfCache(cache provision.Cache) string { return filepath.Join(cache.Root, "pdf") }
 
-// openDocuments returns a stream of the passages of the documents at paths. Files that cannot be read are recorded in
-// unread and do not end it. It reads none yet, and fails if a path cannot be opened. The caller closes the stream,
-// before the pool readers.
+// openDocuments returns a stream of the passages of the documents at paths, and then of pages. Files that cannot be
+// read are recorded in unread and do not end it. It reads none yet, and fails if a path cannot be opened. The caller
+// closes the stream, before the pool readers.
 func openDocuments(
 	ctx context.Context,
 	config configs.Config,
 	paths []string,
+	pages []documents.FoundFile,
 	unread *unreadFiles,
 	readers *documents.Pool,
 ) (*documents.Stream, error) {
 	o := server.DocumentOptions(config.Documents, readers)
 	o.Failed, o.Warned = unread.addFile, unread.warn
+	o.Found = pages
 	return documents.Open(ctx, paths, o)
 }
 
@@ -252,6 +255,16 @@ func (x *unreadFiles) addFile(path string, err error) {
 // warn records a warning about a file.
 func (x *unreadFiles) warn(path, warning string) {
 	x.Files = append(x.Files, unreadFile{path, "warning", warning})
+}
+
+// failedPaths returns the paths of the files that could not be read.
+func (x *unreadFiles) failedPaths() (out []string) {
+	for _, f := range x.Files {
+		if f.isFailure() {
+			out = append(out, f.Path)
+		}
+	}
+	return out
 }
 
 // countFailed counts the files that could not be read.
@@ -313,13 +326,16 @@ func (x *indexCommand) openInputs(
 	config configs.Config,
 	unread *unreadFiles,
 	readers *documents.Pool,
+	bar *cli.Progress,
 ) ([]corpus.Input, error) {
 	var paths []string
+	var pages []documents.FoundFile
+	x.sites = map[string]*server.SiteFiles{}
 	var inputs []corpus.Input
 	at := -1
 	for _, in := range x.inputs.Files {
-		holds := false
-		if in.Path != "-" && (x.format == "auto" || x.format == documentsFormat) {
+		holds := sites.IsAddress(in.Path)
+		if !holds && in.Path != "-" && (x.format == "auto" || x.format == documentsFormat) {
 			var err error
 			holds, err = documents.Holds(in.Path)
 			if err != nil {
@@ -340,11 +356,20 @@ func (x *indexCommand) openInputs(
 			at = len(inputs)
 			inputs = append(inputs, corpus.Input{Path: in.Path})
 		}
-		paths = append(paths, in.Path)
+		if !sites.IsAddress(in.Path) {
+			paths = append(paths, in.Path)
+			continue
+		}
+		files, err := x.readSite(ctx, config, in.Path, unread, bar)
+		if err != nil {
+			return nil, err
+		}
+		x.sites[files.Start] = files
+		pages = append(pages, files.Pages...)
 	}
 	x.roots = paths
 	if at >= 0 {
-		source, err := openDocuments(ctx, config, paths, unread, readers)
+		source, err := openDocuments(ctx, config, paths, pages, unread, readers)
 		if err != nil {
 			return nil, err
 		}

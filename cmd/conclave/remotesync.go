@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
+	"example.org/conclave/internal/server"
 	"example.org/conclave/store"
 
 	"github.com/spf13/pflag"
@@ -42,14 +43,15 @@ const syncAttempts = 10
 // times. After an error the changes before it stay, and the report has them.
 func syncServed(
 	ctx context.Context,
-	server *client.Client,
+	served *client.Client,
 	reader *documents.Extractor,
 	o keeping.SyncOptions,
+	readings []server.SiteReading,
 ) (keeping.SyncReport, error) {
-	server.Attempts = syncAttempts
-	to := &servedDocuments{server: server, mails: reader}
+	served.Attempts = syncAttempts
+	to := &servedDocuments{server: served, mails: reader}
 	o.Reader = reader
-	synced, err := keeping.Sync(ctx, to, o)
+	synced, err := server.SyncAll(ctx, to, o, readings)
 	to.endListing()
 	if err != nil {
 		return synced, err
@@ -142,7 +144,9 @@ func (s *servedDocuments) Documents(
 		if err != nil {
 			return nil, "", err
 		}
-		found = append(found, corpus.Document{ID: d.ID, SHA256: d.SHA256, Root: d.Root, Modified: d.Modified})
+		found = append(found, corpus.Document{
+			ID: d.ID, Source: d.Source, SHA256: d.SHA256, Root: d.Root, Modified: d.Modified,
+		})
 		s.continues = d.ID
 	}
 	return found, s.continues, nil

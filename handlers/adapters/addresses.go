@@ -38,6 +38,9 @@ func (a addressBook) addressOf(collection, id string, metadata map[string]any, a
 		return own
 	}
 	collection = cmp.Or(collection, a.collection)
+	if at.Link != "" {
+		return at.Link
+	}
 	if at.Document != nil {
 		if isWebAddress(at.Document.Source) {
 			return at.Document.Source

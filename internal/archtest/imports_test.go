@@ -111,6 +111,7 @@ var allowed = map[string][]string{
 	"generators":         {"bm25", "bm25/forms", "internal/languages"},
 	"internal/keeping":   {"documents", "internal/corpus", "store"},
 	"internal/originals": {"documents", "internal/corpus", "internal/disk"},
+	"internal/sites":     {"internal/disk"},
 	"internal/guide": {
 		"docs", "documents", "handlers/web", "internal/corpus", "search", "search/turn", "store", "store/folder",
 		"store/folder/view",
@@ -228,8 +229,8 @@ var allowed = map[string][]string{
 		"handlers/front", "handlers/schema", "internal/assembly", "internal/capacity", "internal/collections",
 		"internal/conditions", "internal/corpus", "internal/disk", "internal/experts", "internal/guide",
 		"internal/jobs", "internal/judgments", "internal/keeping", "internal/originals", "internal/overload",
-		"internal/provision", "internal/questions", "internal/stores", "internal/unanswered", "internal/wording", "models", "search",
-		"search/learned", "search/lookup", "search/reply", "search/storage", "shipped", "store",
+		"internal/provision", "internal/questions", "internal/sites", "internal/stores", "internal/unanswered",
+		"internal/wording", "models", "search", "search/learned", "search/lookup", "search/reply", "search/storage", "shipped", "store",
 	},
 
 	"cmd": {"*"},

@@ -44,6 +44,8 @@ type DocumentFile struct {
 	Data []byte
 	// Encoding is the known encoding of a text; "": it is detected.
 	Encoding string
+	// Uncopied keeps no copy of the file in the collection, as of a page that is at its address.
+	Uncopied bool
 	// Attached is called with each file that is attached to a mail, after the mail was stored or could not be
 	// read. Nil: attachments are not taken, and ChangeResult.Warnings names them.
 	Attached func(documents.Member) error
@@ -134,7 +136,7 @@ func (k *Keeper) putRead(
 	c Condition,
 	stored func(),
 ) (ChangeResult, error) {
-	if f.Original == "" && k.copies != nil {
+	if f.Original == "" && k.copies != nil && !f.Uncopied {
 		release, err := k.copies.Keep(f.Data)
 		if err != nil {
 			return ChangeResult{}, err

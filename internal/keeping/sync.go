@@ -74,12 +74,25 @@ type SyncReport struct {
 	Seq       uint64 `json:"-"`
 }
 
+// Add adds the numbers of another Sync.
+func (s *SyncReport) Add(more SyncReport) {
+	s.Added += more.Added
+	s.Replaced += more.Replaced
+	s.Removed += more.Removed
+	s.Unchanged += more.Unchanged
+	s.Failed += more.Failed
+	s.Waiting += more.Waiting
+	s.Held = append(s.Held, more.Held...)
+	s.Seq = max(s.Seq, more.Seq)
+}
+
 // Changed reports whether any document was added, replaced or removed.
 func (s *SyncReport) Changed() bool { return s.Added+s.Replaced+s.Removed > 0 }
 
 // earlierDocument is the state of one document in the collection before a Sync.
 type earlierDocument struct {
 	sum      [sha256.Size]byte
+	source   string    // where it is from
 	mark     string    // of the file that it was read from (documents.MarkOf); "": it was put by itself
 	modified time.Time // of its file, in seconds; zero where that is not known
 	seen     bool      // its file was found and read
@@ -250,7 +263,7 @@ func (s *syncing) list(ctx context.Context) error {
 			return err
 		}
 		for _, d := range found {
-			h := &earlierDocument{mark: d.Root, modified: d.Modified}
+			h := &earlierDocument{source: d.Source, mark: d.Root, modified: d.Modified}
 			if sum, err := hex.DecodeString(d.SHA256); err == nil && len(sum) == len(h.sum) {
 				copy(h.sum[:], sum)
 			}
@@ -411,9 +424,15 @@ func (s *syncing) member(
 		return true, nil
 	}
 	taken = true
+	mediaType := ""
+	if m.Name == f.Path {
+		mediaType = f.Type
+	}
 	r, err := s.to.Put(ctx, DocumentFile{
-		About: documents.About{ID: id, Root: f.Mark, Original: s.original(f), Modified: f.ModTime},
-		Data:  m.Data,
+		About: documents.About{
+			ID: id, Source: f.Source, Root: f.Mark, Original: s.original(f), Modified: f.ModTime,
+		},
+		Type: mediaType, Data: m.Data, Uncopied: f.Source != "",
 		Attached: func(a documents.Member) error {
 			name := id + "/" + a.Name
 			if depth == 0 {

@@ -22,6 +22,7 @@ type SyncRequest struct {
 	Log     *slog.Logger
 	Readers *documents.Pool // processes that read the files; nil: this process reads them
 	Sync    keeping.SyncOptions
+	Sites   []SiteReading // sites that documents are made equal to, too
 }
 
 // syncBacklog times Ingest.FlushPassages is the most passages that may wait to be encoded during a Sync.
@@ -60,11 +61,34 @@ func Sync(ctx context.Context, r SyncRequest) (synced keeping.SyncReport, err er
 	}
 	r.Sync.Reader = keeper.Reader()
 	r.Sync.AtOnce = runtime.GOMAXPROCS(0)
-	synced, err = keeping.Sync(ctx, target{keeper, s.assembly.Engine}, r.Sync)
+	synced, err = SyncAll(ctx, target{keeper, s.assembly.Engine}, r.Sync, r.Sites)
 	if err != nil {
 		return synced, err
 	}
 	return synced, s.writer.Visible(ctx, nil)
+}
+
+// SyncAll makes the documents of a collection equal to files (keeping.Sync) and to sites, one after the other
+// (SyncSite), and returns what it did together. It stops at the first error.
+func SyncAll(
+	ctx context.Context, to keeping.Target, o keeping.SyncOptions, readings []SiteReading,
+) (synced keeping.SyncReport, err error) {
+	if len(o.Roots) > 0 {
+		synced, err = keeping.Sync(ctx, to, o)
+	}
+	for _, r := range readings {
+		if err != nil {
+			return synced, err
+		}
+		t := SiteTarget{
+			To: to, Reader: o.Reader, AtOnce: o.AtOnce, DeleteAll: o.DeleteAll, Failed: o.Failed, Warned: o.Warned,
+			Progress: o.Progress,
+		}
+		var more keeping.SyncReport
+		more, err = SyncSite(ctx, t, r)
+		synced.Add(more)
+	}
+	return synced, err
 }
 
 // target is the keeping.Target of a collection that this process has open.

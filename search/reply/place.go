@@ -15,6 +15,8 @@ type Place struct {
 	Heading string `json:"heading,omitempty"`
 	Page    int    `json:"page,omitempty"`     // the page, slide or sheet on which it begins, from 1; 0: not known
 	PageEnd int    `json:"page_end,omitempty"` // the page on which it ends; 0: it ends on Page
+	// Link is the address of the document with the place of the passage in it, for a browser; "": it is not on the web.
+	Link string `json:"link,omitempty"`
 }
 
 // DocumentReference names a document.
@@ -41,6 +43,7 @@ func PlaceOf(p *corpus.Passage) (at Place) {
 	at.Heading, _ = p.Metadata[corpus.HeadingKey].(string)
 	at.Page, _ = corpus.WholeNumber(p.Metadata[corpus.PageKey])
 	at.PageEnd, _ = corpus.WholeNumber(p.Metadata[corpus.PageEndKey])
+	at.Link = linkOf(p, document.Source, at.Page)
 	return at
 }
 
@@ -50,7 +53,7 @@ func (p *Place) Bytes() int {
 		return 0
 	}
 	const around = 128 // names, numbers and quotes
-	return around + len(p.Document.ID) + len(p.Document.Title) + len(p.Document.Source) + len(p.Heading)
+	return around + len(p.Document.ID) + len(p.Document.Title) + len(p.Document.Source) + len(p.Heading) + len(p.Link)
 }
 
 // ExtentOf returns the extent of a passage in a unit of OffsetNames; the zero Extent if it is not known.

@@ -42,7 +42,7 @@
 
   // address returns where a document is if that is a page of the web; "" if not.
   function address(result) {
-    const source = String(result.metadata?.url || result.document?.source || "");
+    const source = String(result.metadata?.url || result.link || result.document?.source || "");
     return /^https?:\/\//.test(source) ? source : "";
   }
 

@@ -165,6 +165,7 @@ class Result:
     heading: str = ""  # the path of the headings above it
     page: int | None = None
     page_end: int | None = None  # where it ends on another one
+    link: str = ""  # to the passage on its page, where that is on the web
     begin: int | None = None  # where it lies in the document's text, in bytes of UTF-8 or what offsets names
     end: int | None = None
     before: str = ""  # what stands around it in the document, with around

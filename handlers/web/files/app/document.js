@@ -23,7 +23,7 @@ const web = /^https?:\/\/([^\s"<>/?#]+)[^\s"<>]*$/;
 
 // linkOf returns the address on the web that a passage's metadata name, or that its document was
 // read from; nothing where there is none.
-const linkOf = (passage) => [passage?.metadata?.url, passage?.document?.source].find((text) => typeof text === "string" && web.test(text));
+const linkOf = (passage) => [passage?.metadata?.url, passage?.link, passage?.document?.source].find((text) => typeof text === "string" && web.test(text));
 
 const outside = (link) => link && h("a", { class: "outside", href: link, rel: "noreferrer" }, web.exec(link)[1], h("span", { "aria-hidden": "true" }, " ↗"));
 
