@@ -3,12 +3,23 @@
 //     <script src="https://conclave.example.org/embed.js" data-collection="handbook" data-key="…" async></script>
 //
 // It stands where the script stands, or in the element that data-target selects. data-key is the key of the site,
-// data-label what the box is called, data-results how many places it shows (3). It sets no cookies and keeps nothing.
+// data-label what the box is called, data-results how many places it shows (3). It sets no cookies and keeps nothing. It
+// speaks the language of the page's lang attribute, or else of the browser, if that is one of those below.
 (() => {
   const script = document.currentScript;
-  const { collection, key, target, label = "Ask", results = "3" } = script.dataset;
   const base = new URL(".", script.src);
-  const verdicts = { doubtful: "This may not be answered here.", not_found: "This is not answered here." };
+  const spoken = {
+    en: ["Ask", "Search", "This may not be answered here.", "This is not answered here.", ", page {}", "The search does not answer at the moment.", "Many people ask at the moment. Please try again in a few seconds."],
+    de: ["Fragen", "Suchen", "Das steht hier vielleicht nicht.", "Das steht hier nicht.", ", Seite {}", "Die Suche antwortet gerade nicht.", "Gerade fragen viele. Bitte versuchen Sie es in einigen Sekunden noch einmal."],
+    es: ["Preguntar", "Buscar", "Puede que la respuesta no esté aquí.", "La respuesta no está aquí.", ", página {}", "La búsqueda no responde en este momento.", "Muchas personas preguntan ahora. Inténtelo de nuevo en unos segundos."],
+    fr: ["Demander", "Chercher", "La réponse n’est peut-être pas ici.", "La réponse n’est pas ici.", ", page {}", "La recherche ne répond pas pour le moment.", "Beaucoup de personnes posent des questions. Réessayez dans quelques secondes."],
+    ja: ["質問する", "検索", "答えはここにないかもしれません。", "答えはここにありません。", "、{} ページ", "検索は今応答していません。", "現在混み合っています。数秒後にもう一度お試しください。"],
+    zh: ["提问", "搜索", "这里可能没有答案。", "这里没有答案。", "，第 {} 页", "搜索目前没有响应。", "目前提问的人很多，请几秒后再试。"],
+  };
+  const languages = [script.closest("[lang]")?.lang, ...navigator.languages].filter(Boolean).map((one) => one.split("-")[0].toLowerCase());
+  const [toAsk, toSearch, doubtful, not_found, onPage, silent, busy] = spoken[languages.find((one) => Object.hasOwn(spoken, one)) ?? "en"];
+  const { collection, key, target, label = toAsk, results = "3" } = script.dataset;
+  const verdicts = { doubtful, not_found };
 
   const style = new CSSStyleSheet();
   style.replaceSync(`
@@ -79,7 +90,7 @@
   // place shows where something stands, as a link if that is on the web.
   function place(result) {
     const href = address(result);
-    const page = result.page ? `, page ${result.page}` : "";
+    const page = result.page ? onPage.replace("{}", result.page) : "";
     return [href ? h("a", { href, rel: "noopener" }, name(result)) : name(result), page];
   }
 
@@ -100,7 +111,7 @@
   const problems = {
     401: "This search box has no key that the server knows.",
     403: "This search box may not ask here.",
-    429: "Many people ask at the moment. Please try again in a few seconds.",
+    429: busy,
   };
 
   // ask returns what the server finds; a server without a model that marks words is asked for passages alone.
@@ -123,7 +134,7 @@
   let asked = 0; // an answer to an earlier question comes too late
   const box = h("input", { type: "search", name: "q", "aria-label": label, placeholder: label, autocomplete: "off", maxlength: 8000 });
   const out = h("div", { "aria-live": "polite" });
-  const form = h("form", { role: "search", submit }, box, h("button", { type: "submit" }, "Search"));
+  const form = h("form", { role: "search", submit }, box, h("button", { type: "submit" }, toSearch));
 
   async function submit(event) {
     event.preventDefault();
@@ -136,7 +147,7 @@
       shown = show(await ask(question));
     } catch (error) {
       const unreachable = error instanceof TypeError; // of fetch
-      shown = [h("p", { role: "alert" }, unreachable ? "The search does not answer at the moment." : error.message)];
+      shown = [h("p", { role: "alert" }, unreachable ? silent : error.message)];
     }
     if (mine !== asked) return;
     out.removeAttribute("aria-busy");

@@ -48,10 +48,11 @@ export const themes = ["light", "dark"];
 
 // visit opens a page in a context of its own. What the browser's console says, what a
 // script throws, and what is loaded from another host are kept in page.complaints.
-export async function visit(browser, url, { width = 1440, theme = "light", expected = /^$/ } = {}) {
+export async function visit(browser, url, { width = 1440, theme = "light", expected = /^$/, locale = "en-US" } = {}) {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     colorScheme: theme,
+    locale,
     reducedMotion: "reduce",
     permissions: ["clipboard-read", "clipboard-write"],
   });

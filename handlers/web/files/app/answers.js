@@ -6,6 +6,7 @@ import { emphasised, markdown } from "./markdown.js";
 import { keyOf, resultOf } from "./results.js";
 import { legend, marked, sentenceAround } from "./marks.js";
 import { go, to } from "./state.js";
+import { t } from "./texts.js";
 import { verdict } from "./verdict.js";
 import { reasons } from "./why.js";
 
@@ -19,8 +20,8 @@ export function answers(found, state, readers, sources, writing) {
   const write = !generated && !writing && readers.find((one) => one.generates);
   const content = missing
     ? [
-        !found.verdict && h("p", { class: "words" }, "The documents do not answer this."), // which the verdict says
-        h("p", { class: "soft" }, "Ask it in other words, or ", h("a", { href: to({ view: "collection" }) }, "add a document that does"), "."),
+        !found.verdict && h("p", { class: "words" }, t`The documents do not answer this.`), // which the verdict says
+        h("p", { class: "soft" }, t`Ask it in other words, or ${h("a", { href: to({ view: "collection" }) }, t`add a document that does`)}.`),
       ]
     : writing || generated
       ? writing || [marks.length > 0 && !supported(generated) && quoted(found, state, sources), written(found, state)]
@@ -30,12 +31,12 @@ export function answers(found, state, readers, sources, writing) {
   return h(
     "section",
     { class: "card answers", "aria-labelledby": "answers-title" },
-    h("h2", { id: "answers-title", class: "unseen" }, "Answer"),
+    h("h2", { id: "answers-title", class: "unseen" }, t`Answer`),
     verdict(found),
     content,
     !missing &&
       write &&
-      h("button", { type: "button", class: "quiet", click: () => go({ answer: write.name }, { replace: true }) }, "Write the answer"),
+      h("button", { type: "button", class: "quiet", click: () => go({ answer: write.name }, { replace: true }) }, t`Write the answer`),
   );
 }
 
@@ -54,7 +55,7 @@ function quoted(found, state, sources) {
     state.tune && h("p", { class: "soft" }, chance(first)),
     result && why(result, found, state, sources),
     others.length > 0 && [
-      h("h3", null, "Or perhaps"),
+      h("h3", null, t`Or perhaps`),
       h(
         "ul",
         { class: "others" },
@@ -63,7 +64,7 @@ function quoted(found, state, sources) {
             "li",
             null,
             jump(found, one, one.text),
-            h("span", { class: "soft" }, ` in ${titleOf(found, one)}`, state.tune && `, ${chance(one)}`),
+            h("span", { class: "soft" }, t` in ${titleOf(found, one)}`, state.tune && `, ${chance(one)}`),
           ),
         ),
       ),
@@ -75,7 +76,7 @@ function quoted(found, state, sources) {
 const tableRow = ({ header, cells, column }) =>
   h(
     "div",
-    { class: "rows scroll", tabindex: "0", role: "region", "aria-label": "Table" },
+    { class: "rows scroll", tabindex: "0", role: "region", "aria-label": t`Table` },
     h(
       "table",
       { class: "cells" },
@@ -93,7 +94,7 @@ function fitting(found, state, sources) {
   const [first] = found.results;
   const text = h("p", { class: "passage" }, marked(first, "text", { functionWords: found.function_words }));
   return [
-    h("p", { class: "soft lead" }, "No single words answer; this passage fits best:"),
+    h("p", { class: "soft lead" }, t`No single words answer; this passage fits best:`),
     text,
     legend(text),
     h("p", { class: "source" }, first.title || first.id),
@@ -121,12 +122,12 @@ function written({ generated, results, asked, question }, state) {
   return [
     h("div", { class: "words written" }, cited(found, generated), !generated.complete && " […]"),
     sentences.some(doubted) &&
-      h("p", { class: "legend" }, h("span", { class: "soft" }, "Marked: "), h("mark", { class: "unsupported" }, "what the passages that it cites do not say")),
-    unfounded.length > 0 && h("p", { class: "warning" }, `In no passage: ${unfounded.join(", ")}.`),
-    h("p", { class: "soft" }, `A model wrote this (${generated.reader}). It may say what is in no passage.`),
+      h("p", { class: "legend" }, h("span", { class: "soft" }, t`Marked: `), h("mark", { class: "unsupported" }, t`what the passages that it cites do not say`)),
+    unfounded.length > 0 && h("p", { class: "warning" }, t`In no passage: ${unfounded.join(", ")}.`),
+    h("p", { class: "soft" }, t`A model wrote this (${generated.reader}). It may say what is in no passage.`),
     cites && thumbs(found, cites, { about: generated.text, answer: generated.text }),
     sources.length > 0 && [
-      h("h3", null, citations.length > 0 ? "It cites" : "It read most in"),
+      h("h3", null, citations.length > 0 ? t`It cites` : t`It read most in`),
       h(
         "ul",
         { class: "others" },
@@ -184,9 +185,9 @@ function linked(found, text, citations) {
 }
 
 const why = (result, found, state, sources) =>
-  h("details", { class: "why" }, h("summary", null, "Why?"), reasons(result, found, state, sources));
+  h("details", { class: "why" }, h("summary", null, t`Why?`), reasons(result, found, state, sources));
 
-const chance = (one) => (one.chance === null ? "how probable is not known" : `right in ${percent(one.chance)} of such cases`);
+const chance = (one) => (one.chance === null ? t`how probable is not known` : t`right in ${percent(one.chance)} of such cases`);
 
 const titleOf = (found, one) => resultOf(found, one)?.title || one.passage;
 

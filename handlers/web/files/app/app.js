@@ -8,12 +8,16 @@ import { documentView } from "./document.js";
 import { redraw } from "./dom.js";
 import { openGlossary } from "./glossary.js";
 import { address, asking, go, read } from "./state.js";
+import { language, translate } from "./texts.js";
 
 const views = { ask, compare, collection, collections: collectionsView, document: documentView };
 const main = document.getElementById("content");
 const tune = document.getElementById("tune");
 const chooserPlace = document.getElementById("chooser");
 let running = new AbortController();
+
+document.documentElement.lang = language;
+translate(document.body);
 
 function render() {
   running.abort();

@@ -8,6 +8,7 @@ import { passages } from "./passages.js";
 import { answer, questionForm } from "./question.js";
 import { saveButton } from "./saved.js";
 import { asking, go, read, to } from "./state.js";
+import { t } from "./texts.js";
 import { typed } from "./typed.js";
 import { offersFor, welcome } from "./welcome.js";
 import { asked, named } from "./why.js";
@@ -47,12 +48,12 @@ const choose = (state, readers) =>
   state.answer === "none" ? undefined : readers.find((one) => one.name === state.answer) || readers.find((one) => !one.generates);
 
 export function ask(state, signal) {
-  const form = questionForm(state, "Ask", { view: "ask", open: "", typed: "", answer: "", before: [] });
+  const form = questionForm(state, t`Ask`, { view: "ask", open: "", typed: "", answer: "", before: [] });
   const body = h("div", { class: "answer", "aria-busy": "false" });
   const view = h(
     "div",
     { class: state.q ? "ask" : "ask first" },
-    h("h1", { class: state.q ? "unseen" : "" }, "What do you want to know?"),
+    h("h1", { class: state.q ? "unseen" : "" }, t`What do you want to know?`),
     form,
     chips(state),
     state.q && narrowing(state, signal),
@@ -109,7 +110,7 @@ async function show(state, body, search, readers, signal) {
           h(
             "div",
             { class: "row" },
-            h("a", { href: to({ ...asking(state), view: "compare" }) }, "Compare methods"),
+            h("a", { href: to({ ...asking(state), view: "compare" }) }, t`Compare methods`),
             copyButton(() => requestOf(state, reader)),
             readers.length > 0 &&
               h(
@@ -120,7 +121,7 @@ async function show(state, body, search, readers, signal) {
                   checked: Boolean(reader),
                   change: (event) => go({ answer: event.target.checked ? "" : "none" }),
                 }),
-                "Mark the answer",
+                t`Mark the answer`,
               ),
           ),
         passages(state, found, { sources, signal, request: requestOf(state), writing: search.writing }),
@@ -137,7 +138,7 @@ const remarks = (found, shown) => [shown, ...notesOf(found).map((note) => h("p",
 // notesOf returns the notes of an answer as sentences. Why nobody can tell how sure it is, is for who looks at numbers.
 const notesOf = ({ notes = [] }) => {
   const { tune } = read();
-  const said = notes.map((note) => (!tune && /^there is no (confidence|verdict)/.test(note) ? "How sure this is cannot be told here" : note));
+  const said = notes.map((note) => (!tune && /^there is no (confidence|verdict)/.test(note) ? t`How sure this is cannot be told here` : note));
   return [...new Set(said)].map((note) => `${note[0].toUpperCase()}${note.slice(1)}${/[.!?]$/.test(note) ? "" : "."}`);
 };
 
@@ -146,17 +147,17 @@ function earlier(state, found) {
   if (state.before.length === 0) return null;
   return h(
     "nav",
-    { class: "earlier", "aria-label": "Earlier questions" },
+    { class: "earlier", "aria-label": t`Earlier questions` },
     h(
       "ol",
       null,
-      state.before.map((q, i) => h("li", null, h("span", { class: "soft" }, "after "), h("a", { href: to({ ...asking(state), q, before: state.before.slice(0, i) }) }, q))),
+      state.before.map((q, i) => h("li", null, h("span", { class: "soft" }, t`after `), h("a", { href: to({ ...asking(state), q, before: state.before.slice(0, i) }) }, q))),
     ),
     h(
       "p",
       { class: "soft" },
-      found.asked ? ["Understood as: ", h("q", null, found.asked), ". "] : "Understood by itself. ",
-      h("a", { href: to({ ...asking(state), before: [] }) }, "Ask it without the earlier questions"),
+      found.asked ? t`Understood as: ${h("q", null, found.asked)}. ` : t`Understood by itself. `,
+      h("a", { href: to({ ...asking(state), before: [] }) }, t`Ask it without the earlier questions`),
     ),
   );
 }
@@ -168,18 +169,16 @@ function corrected(found) {
   return h(
     "p",
     { class: "corrected" },
-    "Searched for ",
-    found.corrected.map(({ to }, i) => [i ? ", " : "", h("b", null, to)]),
-    " in place of ",
-    found.corrected.map(({ from }, i) => [i ? ", " : "", h("i", null, from)]),
-    ". ",
-    h("button", { type: "button", class: "quiet", click: () => go({ typed: "1" }) }, "Search as typed"),
+    t`Searched for ${found.corrected.map(({ to }, i) => [i ? ", " : "", h("b", null, to)])} in place of ${found.corrected.map(
+      ({ from }, i) => [i ? ", " : "", h("i", null, from)],
+    )}. `,
+    h("button", { type: "button", class: "quiet", click: () => go({ typed: "1" }) }, t`Search as typed`),
   );
 }
 
 // lacking says what was left out of the answer, and why.
 const lacking = (found) =>
-  found.degraded.map((one) => h("p", { class: "warning" }, `Answered without ${one.source}: ${read().tune ? one.reason : withoutSetting(one.reason)}`));
+  found.degraded.map((one) => h("p", { class: "warning" }, t`Answered without ${one.source}: ${read().tune ? one.reason : withoutSetting(one.reason)}`));
 
 // withoutSetting returns a reason without the setting that it names in brackets at its end.
 const withoutSetting = (reason) => reason.replace(/ \([^()]*\)$/, "");
@@ -191,7 +190,7 @@ function followUp(state) {
     type: "search",
     autocomplete: "off",
     enterkeyhint: "search",
-    placeholder: "Ask a follow-up",
+    placeholder: t`Ask a follow-up`,
   });
   const submit = (event) => {
     event.preventDefault();
@@ -201,9 +200,9 @@ function followUp(state) {
   return h(
     "form",
     { class: "followup row", submit },
-    h("label", { for: "followup", class: "unseen" }, "A question that goes on from this one"),
+    h("label", { for: "followup", class: "unseen" }, t`A question that goes on from this one`),
     input,
-    h("button", null, "Ask on"),
+    h("button", null, t`Ask on`),
     saveButton(state),
   );
 }

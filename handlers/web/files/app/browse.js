@@ -5,6 +5,7 @@ import { h, problem } from "./dom.js";
 import { placeAddress } from "./document.js";
 import { inTables } from "./rows.js";
 import { read } from "./state.js";
+import { t } from "./texts.js";
 
 const page = 20;
 
@@ -12,7 +13,7 @@ const page = 20;
 export function passageList(limits, signal) {
   const list = h("ul", { class: "jobs documents passagelist" });
   const more = h("div");
-  const input = h("input", { id: "find-passage", type: "search", autocomplete: "off", placeholder: "words, or an id" });
+  const input = h("input", { id: "find-passage", type: "search", autocomplete: "off", placeholder: t`words, or an id` });
   let turn = 0;
   const load = async (after = "") => {
     const mine = ++turn;
@@ -22,8 +23,8 @@ export function passageList(limits, signal) {
       if (mine !== turn) return; // another search has begun
       const items = passages.map((one) => item(one, limits, signal));
       if (after) list.append(...items);
-      else list.replaceChildren(...(items.length > 0 ? items : [h("li", { class: "soft" }, "None.")]));
-      more.replaceChildren(next ? h("button", { type: "button", class: "more", click: () => load(next) }, "More passages") : "");
+      else list.replaceChildren(...(items.length > 0 ? items : [h("li", { class: "soft" }, t`None.`)]));
+      more.replaceChildren(next ? h("button", { type: "button", class: "more", click: () => load(next) }, t`More passages`) : "");
     } catch (error) {
       if (!signal.aborted && mine === turn) list.replaceChildren(h("li", null, problem(error)));
     }
@@ -36,8 +37,8 @@ export function passageList(limits, signal) {
   return h(
     "details",
     { class: "card", toggle: (event) => event.target.open && list.childElementCount === 0 && load() },
-    h("summary", null, h("h2", null, "Passages")),
-    h("div", { class: "row" }, h("label", { for: "find-passage" }, "Find"), input),
+    h("summary", null, h("h2", null, t`Passages`)),
+    h("div", { class: "row" }, h("label", { for: "find-passage" }, t`Find`), input),
     list,
     more,
   );
@@ -67,8 +68,8 @@ function item(passage, limits, signal) {
       h(
         "div",
         { class: "row" },
-        passage.document && h("a", { href: placeAddress(passage.document.id, { at: passage.begin, offsets: "bytes" }) }, "In its document"),
-        !limits.read_only && h("button", { type: "button", class: "quiet", "aria-label": `Edit ${passage.id}`, click: edit }, "Edit"),
+        passage.document && h("a", { href: placeAddress(passage.document.id, { at: passage.begin, offsets: "bytes" }) }, t`In its document`),
+        !limits.read_only && h("button", { type: "button", class: "quiet", "aria-label": t`Edit ${passage.id}`, click: edit }, t`Edit`),
         !limits.read_only && twice(passage.id, async () => {
           await send("DELETE", `/v1/passages/${encodeID(passage.id)}?refresh=wait`, { signal });
           place.remove();
@@ -76,7 +77,7 @@ function item(passage, limits, signal) {
       ),
     );
   const edit = () => {
-    const field = (name, element) => [h("label", { for: `edit-${name}` }, { title: "Title", text: "Text", tags: "Tags, with commas between" }[name]), element];
+    const field = (name, element) => [h("label", { for: `edit-${name}` }, { title: t`Title`, text: t`Text`, tags: t`Tags, with commas between` }[name]), element];
     const title = h("input", { id: "edit-title", value: passage.title || "" });
     const text = h("textarea", { id: "edit-text", rows: "8" });
     const tags = h("input", { id: "edit-tags", value: (passage.tags || []).join(", ") });
@@ -109,7 +110,7 @@ function item(passage, limits, signal) {
         field("title", title),
         field("text", text),
         field("tags", tags),
-        h("div", { class: "row" }, h("button", { class: "main" }, "Store"), h("button", { type: "button", click: show }, "Leave it as it was")),
+        h("div", { class: "row" }, h("button", { class: "main" }, t`Store`), h("button", { type: "button", click: show }, t`Leave it as it was`)),
       ),
     );
     text.focus();

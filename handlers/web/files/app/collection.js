@@ -7,12 +7,13 @@ import { improvement } from "./improve.js";
 import { about, nameOf, oneOf } from "./collections.js";
 import { bytes, h, number, problem, redraw, sized, table } from "./dom.js";
 import { upload } from "./files.js";
+import { language, t } from "./texts.js";
 import { unansweredQuestions } from "./unanswered.js";
 
 // collection shows the documents, and to who wants the numbers all that there is to know.
 export function collection(state, signal) {
-  const body = h("div", null, h("p", { class: "waiting", role: "status" }, "Loading…"));
-  const view = h("div", { class: "collection" }, h("h1", null, chosenNames().length > 0 ? `Documents of ${nameOf()}` : "Documents"), oneOf(state), body);
+  const body = h("div", null, h("p", { class: "waiting", role: "status" }, t`Loading…`));
+  const view = h("div", { class: "collection" }, h("h1", null, chosenNames().length > 0 ? t`Documents of ${nameOf()}` : t`Documents`), oneOf(state), body);
   refresh(body, state, signal);
   return view;
 }
@@ -103,7 +104,7 @@ function standing(ready) {
   const backlog = ready.backlog || {};
   const facts = [
     ["Status", ready.status],
-    ["Passages", (ready.passages ?? 0).toLocaleString("en")],
+    ["Passages", (ready.passages ?? 0).toLocaleString(language)],
     ["Segments", backlog.segments],
     ["Generation", ready.generation],
     ["Waiting changes", backlog.changes ?? 0],
@@ -146,8 +147,8 @@ const expertTable = (experts) =>
       experts.map((x) => [
         x.name,
         x.kind,
-        x.passages.toLocaleString("en"),
-        x.owner ? `those of ${x.owner}` : `${x.rows.toLocaleString("en")}${x.parts ? ", of parts" : ""}`,
+        x.passages.toLocaleString(language),
+        x.owner ? `those of ${x.owner}` : `${x.rows.toLocaleString(language)}${x.parts ? ", of parts" : ""}`,
         x.dimension,
         number(x.recall?.["recall@10"]),
         number(x.recall?.["recall@100"]),

@@ -3,6 +3,7 @@ import { chosenNames, choose, get, perhaps, post, send, singleName } from "./api
 import { count, h, problem } from "./dom.js";
 import { twice } from "./documents.js";
 import { address, asking, read } from "./state.js";
+import { language, t } from "./texts.js";
 
 // known is what the server lists for this key; null where it does not say.
 let known = null;
@@ -27,7 +28,7 @@ export const oneOf = (state) =>
   chosenNames().length > 1 &&
   h(
     "nav",
-    { class: "row one-of", "aria-label": "Collection" },
+    { class: "row one-of", "aria-label": t`Collection` },
     chosenNames().map((name) =>
       h("a", { href: address({ view: state.view, ...asking(state), tune: state.tune, of: name }), "aria-current": name === nameOf() ? "true" : undefined }, name),
     ),
@@ -48,7 +49,7 @@ export function settle({ collections: named, of }) {
   choose(names, names.includes(of) ? of : names[0]);
 }
 
-const list = new Intl.ListFormat("en");
+const list = new Intl.ListFormat(language);
 const foldFrom = 8; // collections, from which on they are found by typing
 
 // chooser offers the collections; nothing on a server of one.
@@ -64,15 +65,15 @@ export function chooser(state) {
       { "data-name": name },
       h("a", { href: link([name]), "aria-current": on && chosen.length === 1 ? "true" : undefined }, name),
       settings?.description && h("span", { class: "soft" }, settings.description),
-      status === "failed" && h("span", { class: "warning" }, detail || "It cannot be opened."),
+      status === "failed" && h("span", { class: "warning" }, detail || t`It cannot be opened.`),
       chosen.length > 0 &&
         !(on && chosen.length === 1) &&
-        h("a", { class: "also", href: link(others), "aria-label": on ? `Leave out ${name}` : `Ask too: ${name}` }, on ? "Leave out" : "Ask too"),
+        h("a", { class: "also", href: link(others), "aria-label": on ? t`Leave out ${name}` : t`Ask too: ${name}` }, on ? t`Leave out` : t`Ask too`),
     );
   });
   const find = h("input", {
     type: "search",
-    "aria-label": "Find a collection",
+    "aria-label": t`Find a collection`,
     placeholder: "name",
     input: () => {
       for (const row of rows) row.hidden = !row.dataset.name.toLowerCase().includes(find.value.trim().toLowerCase());
@@ -82,13 +83,13 @@ export function chooser(state) {
   const panel = h(
     "details",
     { class: "chooser", keydown: close },
-    h("summary", { title: chosen.join(", ") }, h("span", { class: "unseen" }, "Collection: "), chosen.length === 0 ? "No collection" : chosen.length > 2 ? `${chosen[0]} and others` : list.format(chosen)),
+    h("summary", { title: chosen.join(", ") }, h("span", { class: "unseen" }, t`Collection: `), chosen.length === 0 ? t`No collection` : chosen.length > 2 ? t`${chosen[0]} and others` : list.format(chosen)),
     h(
       "div",
       { class: "panel" },
       known.collections.length >= foldFrom && find,
       h("ul", null, rows),
-      h("a", { href: address({ view: "collections", collections: state.collections, tune: state.tune }) }, "All collections"),
+      h("a", { href: address({ view: "collections", collections: state.collections, tune: state.tune }) }, t`All collections`),
     ),
   );
   return panel;
@@ -97,9 +98,9 @@ export function chooser(state) {
 // collectionsView lists the collections with what can be done with them.
 export function collectionsView(state, signal) {
   const out = h("div", { role: "status" });
-  const body = h("div", null, h("p", { class: "waiting", role: "status" }, "Loading…"));
+  const body = h("div", null, h("p", { class: "waiting", role: "status" }, t`Loading…`));
   draw(state, body, out, signal);
-  return h("div", { class: "collections" }, h("h1", null, "Collections"), body, out);
+  return h("div", { class: "collections" }, h("h1", null, t`Collections`), body, out);
 }
 
 const changed = () => load().then(() => document.dispatchEvent(new Event("state")));
@@ -109,7 +110,7 @@ async function draw(state, body, out, signal) {
   const [limits, jobs] = none() ? [{}, {}] : await Promise.all(["/v1/limits", "/v1/jobs"].map((path) => perhaps(get(path, { signal })).catch(() => null)));
   if (signal.aborted) return;
   const may = jobs && !limits?.read_only;
-  const words = { open: "", closed: "", opening: "being opened", failed: "cannot be opened" };
+  const words = { open: "", closed: "", opening: t`being opened`, failed: t`cannot be opened` };
   const items = (known?.collections || []).map(({ name, status, detail, passages, settings }) =>
     h(
       "li",
@@ -136,7 +137,7 @@ async function draw(state, body, out, signal) {
     ),
   );
   body.replaceChildren(
-    items.length > 0 ? h("ul", { class: "jobs" }, items) : h("p", { class: "lead" }, "There is no collection yet."),
+    items.length > 0 ? h("ul", { class: "jobs" }, items) : h("p", { class: "lead" }, t`There is no collection yet.`),
     may ? making(out, signal) : "",
   );
 }
@@ -144,10 +145,10 @@ async function draw(state, body, out, signal) {
 // making is a form for a new collection.
 function making(out, signal) {
   const name = h("input", { id: "new-name", autocomplete: "off", spellcheck: "false", required: true, placeholder: "handbook" });
-  const description = h("input", { id: "new-description", autocomplete: "off", placeholder: "what it is, for people" });
+  const description = h("input", { id: "new-description", autocomplete: "off", placeholder: t`what it is, for people` });
   const submit = async (event) => {
     event.preventDefault();
-    out.replaceChildren("Making it…");
+    out.replaceChildren(t`Making it…`);
     try {
       const made = await post("/v1/collections", { name: name.value.trim(), ...(description.value.trim() && { description: description.value.trim() }) }, { signal });
       await load();
@@ -160,15 +161,15 @@ function making(out, signal) {
   return h(
     "section",
     { class: "card" },
-    h("h2", null, "Make a collection"),
+    h("h2", null, t`Make a collection`),
     h(
       "form",
       { class: "stacked", submit },
-      h("label", { for: "new-name" }, "Name: letters, digits, dots and dashes"),
+      h("label", { for: "new-name" }, t`Name: letters, digits, dots and dashes`),
       name,
-      h("label", { for: "new-description" }, "Description"),
+      h("label", { for: "new-description" }, t`Description`),
       description,
-      h("div", { class: "row" }, h("button", { class: "main" }, "Make it")),
+      h("div", { class: "row" }, h("button", { class: "main" }, t`Make it`)),
     ),
   );
 }

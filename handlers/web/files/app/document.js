@@ -4,8 +4,9 @@ import { h, problem } from "./dom.js";
 import { encodeID, remove, replace } from "./documents.js";
 import { whenInWords } from "./inwords.js";
 import { original, shows } from "./original.js";
-import { inTables, pageName, pagesOf } from "./rows.js";
+import { inTables, pagesOf } from "./rows.js";
 import { go, to } from "./state.js";
+import { language, t } from "./texts.js";
 
 // placeAddress is the page of a document, opened where a passage or words of it stand; offsets
 // says what at and end count. With a page, its PDF is shown there too.
@@ -53,7 +54,7 @@ export function placeLine(result, state, passage) {
 }
 
 export function documentView(state, signal) {
-  const body = h("div", { class: "document", "aria-busy": "true" }, h("p", { class: "waiting", role: "status" }, "Loading…"));
+  const body = h("div", { class: "document", "aria-busy": "true" }, h("p", { class: "waiting", role: "status" }, t`Loading…`));
   load(state, body, signal);
   return body;
 }
@@ -79,11 +80,11 @@ async function load(state, body, signal) {
 
 function shown(state, found, limits, signal) {
   const facts = [
-    ["Source", found.source && (web.test(found.source) ? h("a", { href: found.source, rel: "noreferrer" }, found.source) : found.source)],
-    ["Type", found.media_type],
-    ["Passages", state.tune && (found.passages || found.passage_list.length).toLocaleString("en")],
-    ["Changed", state.tune ? found.modified?.slice(0, 10) : whenInWords(found.modified)],
-    ["Tags", (found.tags || []).join(", ")],
+    [t`Source`, found.source && (web.test(found.source) ? h("a", { href: found.source, rel: "noreferrer" }, found.source) : found.source)],
+    [t`Type`, found.media_type],
+    [t`Passages`, state.tune && (found.passages || found.passage_list.length).toLocaleString(language)],
+    [t`Changed`, state.tune ? found.modified?.slice(0, 10) : whenInWords(found.modified)],
+    [t`Tags`, (found.tags || []).join(", ")],
   ].filter(([, value]) => value);
   const out = h("div", { role: "status" });
   const back = state.q ? to({ q: state.q, before: state.before, ...(state.asked.length > 0 && { collections: state.asked }) }) : to({ view: "collection" });
@@ -93,8 +94,8 @@ function shown(state, found, limits, signal) {
     h(
       "div",
       { class: "row" },
-      h("a", { href: back }, state.q ? "Back to the answers" : "All documents"),
-      h("a", { href: to({ in: found.id, q: state.q }) }, "Ask this document alone"),
+      h("a", { href: back }, state.q ? t`Back to the answers` : t`All documents`),
+      h("a", { href: to({ in: found.id, q: state.q }) }, t`Ask this document alone`),
       !limits.read_only && replace(found.id, out, signal),
       !limits.read_only && remove(found.id, out, signal, () => go({ view: "collection", document: "", at: "", end: "", offsets: "" })),
     ),
@@ -131,14 +132,14 @@ function text(state, found) {
   for (const [i, [begin, end]] of units.entries()) {
     if (whole.slice(done, begin).trim()) parts.push(...between(whole, done, begin, piece));
     const { page: now, media_type: type } = found.passage_list[i].metadata;
-    if (now && now !== page) parts.push(h("p", { class: "soft page" }, `${pageName(type)} ${now}`));
+    if (now && now !== page) parts.push(h("p", { class: "soft page" }, pagesOf({ page: now, media_type: type })));
     page = now || page;
     const read = piece(begin, end, "text");
     parts.push(read.querySelector("mark") ? read : inTables(read)); // what is marked stays one element
     done = end;
   }
   if (whole.slice(done).trim()) parts.push(...between(whole, done, whole.length, piece));
-  return h("section", { class: "card read", "aria-label": "Text" }, parts);
+  return h("section", { class: "card read", "aria-label": t`Text` }, parts);
 }
 
 // between are the headings between two passages.

@@ -3,6 +3,7 @@ import { get, send } from "./api.js";
 import { count, h, problem } from "./dom.js";
 import { whenInWords } from "./inwords.js";
 import { read, to } from "./state.js";
+import { t } from "./texts.js";
 
 const page = 20;
 
@@ -12,7 +13,7 @@ export const encodeID = (id) => encodeURIComponent(id);
 export function documentList(limits, signal) {
   const list = h("ul", { class: "jobs documents" });
   const more = h("div");
-  const input = h("input", { id: "find", type: "search", autocomplete: "off", placeholder: "name or title" });
+  const input = h("input", { id: "find", type: "search", autocomplete: "off", placeholder: t`name or title` });
   let turn = 0;
   const load = async (after = "") => {
     const mine = ++turn;
@@ -22,9 +23,9 @@ export function documentList(limits, signal) {
       if (mine !== turn) return; // another search has begun
       const items = documents.map((one) => item(one, limits, signal, refresh));
       if (after) list.append(...items);
-      else list.replaceChildren(...(items.length > 0 || next ? items : [h("li", { class: "soft" }, "None.")]));
+      else list.replaceChildren(...(items.length > 0 || next ? items : [h("li", { class: "soft" }, t`None.`)]));
       more.replaceChildren(
-        next ? h("button", { type: "button", class: "more", click: () => load(next) }, "More documents") : "",
+        next ? h("button", { type: "button", class: "more", click: () => load(next) }, t`More documents`) : "",
       );
     } catch (error) {
       if (!signal.aborted && mine === turn) list.replaceChildren(h("li", null, problem(error)));
@@ -40,8 +41,8 @@ export function documentList(limits, signal) {
   const card = h(
     "section",
     { class: "card" },
-    h("h2", null, "Documents"),
-    h("div", { class: "row" }, h("label", { for: "find" }, "Find"), input),
+    h("h2", null, t`Documents`),
+    h("div", { class: "row" }, h("label", { for: "find" }, t`Find`), input),
     list,
     more,
   );
@@ -83,11 +84,11 @@ export function replace(id, out, signal, done = () => document.dispatchEvent(new
     type: "file",
     class: "unseen",
     tabindex: "-1",
-    "aria-label": `A file in the place of ${id}`,
+    "aria-label": t`A file in the place of ${id}`,
     change: async () => {
       const [file] = input.files;
       if (!file) return;
-      out.replaceChildren(`Storing ${file.name}…`);
+      out.replaceChildren(t`Storing ${file.name}…`);
       try {
         await put(id, file, { signal, wait: true });
         out.replaceChildren();
@@ -100,7 +101,7 @@ export function replace(id, out, signal, done = () => document.dispatchEvent(new
   return h(
     "span",
     null,
-    h("button", { type: "button", class: "quiet", "aria-label": `Replace ${id}`, click: () => input.click() }, "Replace"),
+    h("button", { type: "button", class: "quiet", "aria-label": t`Replace ${id}`, click: () => input.click() }, t`Replace`),
     input,
   );
 }
@@ -125,16 +126,16 @@ export function twice(id, act, out, signal) {
     {
       type: "button",
       class: "quiet",
-      "aria-label": `Delete ${id}`,
+      "aria-label": t`Delete ${id}`,
       blur: (event) => {
         sure = false;
-        event.target.textContent = "Delete";
+        event.target.textContent = t`Delete`;
       },
       click: async (event) => {
         const button = event.currentTarget;
         if (!sure) {
           sure = true;
-          button.textContent = "Delete for good?";
+          button.textContent = t`Delete for good?`;
           return;
         }
         button.disabled = true;
@@ -146,6 +147,6 @@ export function twice(id, act, out, signal) {
         }
       },
     },
-    "Delete",
+    t`Delete`,
   );
 }

@@ -1,4 +1,5 @@
 // Elements and numbers as this page shows them.
+import { language, t } from "./texts.js";
 
 const drawn = ["svg", "path", "circle", "text"];
 
@@ -63,7 +64,7 @@ export function table(label, head, rows, foot) {
 }
 
 export const number = (x, digits = 3) => (x === null || x === undefined ? "–" : Number(x).toFixed(digits));
-export const count = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+export const count = (n, one, many = one + "s") => t(["", ` ${n === 1 ? one : many}`], n.toLocaleString(language));
 export const bytes = (n) =>
   n < 1e6 ? `${(n / 1e3).toFixed(0)} kB` : n < 1e9 ? `${(n / 1e6).toFixed(1)} MB` : `${(n / 1e9).toFixed(1)} GB`;
 
@@ -80,9 +81,9 @@ export function problem(error) {
     "div",
     { class: "problem", role: "alert" },
     error.title && h("strong", null, error.title),
-    h("p", null, error.line ? `line ${error.line}: ` : "", detail),
+    h("p", null, error.line ? t`line ${error.line}: ` : "", detail),
     more.length > 0 && h("ul", null, more),
-    error.status === 401 && h("p", null, "Enter an API key at the top of the page."),
+    error.status === 401 && h("p", null, t`Enter an API key at the top of the page.`),
   );
 }
 

@@ -5,6 +5,7 @@ import { put } from "./documents.js";
 import { bytes, count, h, problem, sized } from "./dom.js";
 import { pasting } from "./paste.js";
 import { read } from "./state.js";
+import { language, t } from "./texts.js";
 
 // JSON Lines hold passages; every other file is a document.
 const lines = /\.(jsonl|ndjson|json)(\.gz)?$/i;
@@ -13,13 +14,14 @@ const several = /\.(zip|tar|tgz|gz|eml|mbox)$/i;
 // atOnce is how many files are read by the server at a time.
 const atOnce = 2;
 const shownFailures = 50;
+const outcomes = { created: t`created`, replaced: t`replaced`, unchanged: t`unchanged`, rejected: t`rejected`, failed: t`failed` };
 
 // upload takes files and folders. Stored documents are told to changed.
 export function upload(limits, signal, changed) {
   const out = h("div", { role: "status", class: "outcome" });
   const take = async (all) => {
     const named = (await all).filter(({ id }) => !id.split("/").some((part) => part.startsWith(".")));
-    out.replaceChildren(named.length === 0 ? h("p", null, "There is no file in it.") : "");
+    out.replaceChildren(named.length === 0 ? h("p", null, t`There is no file in it.`) : "");
     const many = named.length > 1;
     // Each file of passages has a place of its own for what became of it, and one that fails keeps no other back.
     const place = (name) => {
@@ -37,7 +39,7 @@ export function upload(limits, signal, changed) {
     const passages = named.filter(({ id }) => lines.test(id));
     const documents = named.filter(({ id }) => !lines.test(id));
     for (const { file, id } of passages) await attempt(place(id), (box) => storeLines(file, box, signal));
-    if (documents.length > 0) await attempt(place(passages.length > 0 && "Documents"), (box) => storeDocuments(documents, box, signal, changed));
+    if (documents.length > 0) await attempt(place(passages.length > 0 && t`Documents`), (box) => storeDocuments(documents, box, signal, changed));
   };
   // below is a file's path in the folder that was chosen.
   const below = (file) => file.webkitRelativePath.split("/").slice(1).join("/") || file.name;
@@ -60,17 +62,17 @@ export function upload(limits, signal, changed) {
         take(dropped(event.dataTransfer));
       },
     },
-    h("strong", null, "Drop files or folders here, or choose files"),
+    h("strong", null, t`Drop files or folders here, or choose files`),
     h(
       "span",
       { class: "soft" },
-      "PDF, HTML, Markdown, text, DOCX, PPTX, XLSX, ODF, EPUB, mail, CSV; zip and tar.gz of these; or passages as JSON Lines with id, title and " +
-        `text, also gzip${read().tune ? `, at most ${bytes(limits.upload_bytes)}` : ""}`,
+      t`PDF, HTML, Markdown, text, DOCX, PPTX, XLSX, ODF, EPUB, mail, CSV; zip and tar.gz of these; or passages as JSON Lines with id, title and text, also gzip`,
+      read().tune && t`, at most ${bytes(limits.upload_bytes)}`,
     ),
     input,
   );
-  const other = h("p", { class: "row" }, h("label", { for: "folder" }, "Or a folder"), folder);
-  return h("section", { class: "card" }, h("h2", null, "Add documents"), zone, other, pasting(signal, changed), out);
+  const other = h("p", { class: "row" }, h("label", { for: "folder" }, t`Or a folder`), folder);
+  return h("section", { class: "card" }, h("h2", null, t`Add documents`), zone, other, pasting(signal, changed), out);
 }
 
 // dropped are the files of what was dropped, with their paths below the folders that were.
@@ -104,7 +106,7 @@ async function storeDocuments(files, out, signal, changed) {
   const bar = h("span");
   const progress = h(
     "div",
-    { class: "progress", role: "progressbar", "aria-label": "Files", "aria-valuemin": 0, "aria-valuemax": files.length },
+    { class: "progress", role: "progressbar", "aria-label": t`Files`, "aria-valuemin": 0, "aria-valuemax": files.length },
     bar,
   );
   const said = h("p");
@@ -116,8 +118,8 @@ async function storeDocuments(files, out, signal, changed) {
   const tell = () => {
     sized(bar, (100 * done) / files.length);
     progress.setAttribute("aria-valuenow", done);
-    const parts = Object.entries(tally).map(([status, n]) => `${n.toLocaleString("en")} ${status}`);
-    said.textContent = `${done.toLocaleString("en")} of ${count(files.length, "file")}: ${parts.join(", ") || "reading…"}`;
+    const parts = Object.entries(tally).map(([status, n]) => `${n.toLocaleString(language)} ${outcomes[status] ?? status}`);
+    said.textContent = t`${done.toLocaleString(language)} of ${count(files.length, "file")}: ${parts.join(", ") || t`reading…`}`;
   };
   const note = (text) => problems.childElementCount < shownFailures && problems.append(h("li", null, text));
   tell();
@@ -145,8 +147,8 @@ async function storeDocuments(files, out, signal, changed) {
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   const more = failed.length + warnings.length - problems.childElementCount;
-  if (more > 0) problems.append(h("li", null, `and ${more.toLocaleString("en")} more`));
-  if (stored > 0) await searchable(waiting, () => `Searches find ${count(stored, "document")} of it now.`, signal);
+  if (more > 0) problems.append(h("li", null, t`and ${more.toLocaleString(language)} more`));
+  if (stored > 0) await searchable(waiting, () => t`Searches find ${count(stored, "document")} of it now.`, signal);
   changed();
 }
 
@@ -172,7 +174,7 @@ async function unpack(id, file, signal) {
     signal.throwIfAborted();
     job = await get(`/v1/jobs/${encodeURIComponent(job.id)}`, { signal });
   }
-  if (job.state !== "done") throw { detail: job.error?.detail || job.error || `The job was ${job.state}.` };
+  if (job.state !== "done") throw { detail: job.error?.detail || job.error || t`The job was ${job.state}.` };
   const { added, replaced, unchanged, failed, failures = [] } = job.result.documents;
   const unsaid = failed - failures.length;
   return {
@@ -180,14 +182,14 @@ async function unpack(id, file, signal) {
     stored: added + replaced + unchanged,
     warnings: [
       ...failures.map((one) => `${one.id}: ${one.detail}`),
-      ...(unsaid > 0 ? [`${id}: ${unsaid.toLocaleString("en")} more could not be read`] : []),
+      ...(unsaid > 0 ? [t`${id}: ${unsaid.toLocaleString(language)} more could not be read`] : []),
     ],
   };
 }
 
 // storeLines stores a file of passages, and shows what became of its lines.
 async function storeLines(file, out, signal) {
-  out.replaceChildren(h("p", null, `Storing ${file.name} (${bytes(file.size)})…`));
+  out.replaceChildren(h("p", null, t`Storing ${file.name} (${bytes(file.size)})…`));
   const type = /\.json(\.gz)?$/.test(file.name) ? "application/json" : "application/x-ndjson";
   const response = await send("POST", "/v1/passages", {
     body: file,
@@ -207,8 +209,8 @@ function notRead(all) {
   const cut = all.filter((line) => line.truncated).length;
   const unread = all.filter((line) => line.unread).length;
   const said = [
-    cut > 0 && `Experts read only the beginning of ${count(cut, "passage")}: the rest is found by equal words alone.`,
-    unread > 0 && `Experts can hardly read ${count(unread, "passage")}: found by equal words alone.`,
+    cut > 0 && t`Experts read only the beginning of ${count(cut, "passage")}: the rest is found by equal words alone.`,
+    unread > 0 && t`Experts can hardly read ${count(unread, "passage")}: found by equal words alone.`,
   ].filter(Boolean);
   return said.length > 0 ? h("p", { class: "warning" }, said.join(" ")) : "";
 }
@@ -218,7 +220,7 @@ async function tell(all, out, signal) {
   const bad = of("rejected");
   const ended = all.find((line) => line.code); // why the server read no further
   const stored = all.length - bad.length - (ended ? 1 : 0);
-  const waiting = h("p", null, stored > 0 ? "Encoding…" : "");
+  const waiting = h("p", null, stored > 0 ? t`Encoding…` : "");
   out.replaceChildren(
     h(
       "p",
@@ -226,21 +228,21 @@ async function tell(all, out, signal) {
       ["created", "replaced", "unchanged", "rejected"]
         .map((status) => [of(status).length, status])
         .filter(([n]) => n > 0)
-        .map(([n, status]) => `${n.toLocaleString("en")} ${status}`)
-        .join(", ") || "The file has no passages.",
+        .map(([n, status]) => `${n.toLocaleString(language)} ${outcomes[status] ?? status}`)
+        .join(", ") || t`The file has no passages.`,
     ),
     (bad.length > 0 &&
       h(
         "ul",
         null,
-        bad.slice(0, 5).map((line) => h("li", null, `line ${line.line}: ${line.error?.detail || line.error?.title}`)),
+        bad.slice(0, 5).map((line) => h("li", null, t`line ${line.line}: ${line.error?.detail || line.error?.title}`)),
       )) ||
       "",
     ended ? problem(ended) : "",
     notRead(all),
     waiting,
   );
-  if (stored > 0) await searchable(waiting, () => `Searches find ${count(stored, "passage")} of it now.`, signal);
+  if (stored > 0) await searchable(waiting, () => t`Searches find ${count(stored, "passage")} of it now.`, signal);
 }
 
 // searchable says when searches find all that is stored, and how much is left until then.
@@ -252,7 +254,7 @@ async function searchable(waiting, ready, signal) {
       waiting.textContent = ready();
       return;
     }
-    waiting.textContent = `Encoding: ${count(left.changes, "change")} left, ${Math.round((Date.now() - began) / 1000)} s…`;
+    waiting.textContent = t`Encoding: ${count(left.changes, "change")} left, ${Math.round((Date.now() - began) / 1000)} s…`;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }

@@ -3,6 +3,7 @@ import { base, chosenNames, post } from "./api.js";
 import { nameOf as collectionName } from "./collections.js";
 import { h, problem } from "./dom.js";
 import { resultOf } from "./results.js";
+import { t } from "./texts.js";
 
 const place = `judged:${base}`;
 const mine = () => JSON.parse(localStorage.getItem(place) || "{}");
@@ -40,8 +41,8 @@ export function thumbs(found, one, { about, answer } = {}) {
     return one;
   };
   const buttons = answer
-    ? [button(1, "These words answer the question"), button(0, "These words do not answer the question")]
-    : [button(1, "This answers the question"), button(0, "This does not answer the question")];
+    ? [button(1, t`These words answer the question`), button(0, t`These words do not answer the question`)]
+    : [button(1, t`This answers the question`), button(0, t`This does not answer the question`)];
   const show = () => {
     const now = mine()[name];
     for (const one of buttons) one.setAttribute("aria-pressed", String(now) === one.dataset.grade);
@@ -51,13 +52,13 @@ export function thumbs(found, one, { about, answer } = {}) {
     try {
       await post("/v1/judgments", { question, passage, ...(next !== undefined && { grade: next }), ...(answer && { answer }) }, { collection: chosenNames().length > 0 ? collection : undefined });
       keep(name, next);
-      said.replaceChildren(next === undefined ? "Taken back." : "Thank you, that is kept.");
+      said.replaceChildren(next === undefined ? t`Taken back.` : t`Thank you, that is kept.`);
     } catch (error) {
       said.replaceChildren(problem(error));
     }
     document.dispatchEvent(new CustomEvent("judged", { detail: name }));
   };
-  const box = h("span", { class: "thumbs", role: "group", "aria-label": `${answer ? "Do these words" : "Does this"} answer? ${about}` }, buttons, said);
+  const box = h("span", { class: "thumbs", role: "group", "aria-label": answer ? t`Do these words answer? ${about}` : t`Does this answer? ${about}` }, buttons, said);
   // The same passage may have thumbs of its own and in the answer.
   const again = ({ detail }) => {
     if (!box.isConnected) document.removeEventListener("judged", again);

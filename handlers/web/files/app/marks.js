@@ -2,6 +2,7 @@
 // the part that a granularity found most similar to the question, or else the sentence that
 // has the most of what late interaction matched, and the words that answer.
 import { h } from "./dom.js";
+import { t } from "./texts.js";
 
 const word = /[\p{L}\p{N}]+/gu;
 
@@ -122,12 +123,12 @@ export function marked(result, field, { answers = [], functionWords } = {}) {
 export function legend(element) {
   const has = (what) => element.querySelector(what);
   const entries = [
-    has("mark.answer") && h("mark", { class: "answer" }, "words that answer"),
-    has("mark.word") && h("mark", { class: "word" }, "words of the question"),
-    has("mark.strong, mark.some") && h("mark", { class: "strong" }, "near in meaning"),
-    has(".stretch") && h("span", { class: "stretch" }, "the part that fits best"),
+    has("mark.answer") && h("mark", { class: "answer" }, t`words that answer`),
+    has("mark.word") && h("mark", { class: "word" }, t`words of the question`),
+    has("mark.strong, mark.some") && h("mark", { class: "strong" }, t`near in meaning`),
+    has(".stretch") && h("span", { class: "stretch" }, t`the part that fits best`),
   ].filter(Boolean);
-  return entries.length > 0 && h("p", { class: "legend" }, h("span", { class: "soft" }, "Marked: "), entries.map((one, i) => [i > 0 && " · ", one]));
+  return entries.length > 0 && h("p", { class: "legend" }, h("span", { class: "soft" }, t`Marked: `), entries.map((one, i) => [i > 0 && " · ", one]));
 }
 
 // nested is a stretch of a text with the first layer's spans around what lies in them of

@@ -4,13 +4,14 @@ import { perhaps, post } from "./api.js";
 import { aboutAll } from "./collections.js";
 import { h } from "./dom.js";
 import { go, read } from "./state.js";
+import { language, t } from "./texts.js";
 
 // A field with more values than this is offered as a range where it can be, and else by its most frequent.
 const mostBoxes = 12;
 const mostFields = 16; // that the server counts at once
 
 // What documents say of themselves has other names here than in their metadata.
-const labels = { media_type: "Type of file", modified: "Changed" };
+const labels = { media_type: t`Type of file`, modified: t`Changed` };
 const labelOf = (field) => (Object.hasOwn(labels, field) ? labels[field] : field.replaceAll("_", " "));
 
 // What the commonest types of files are called.
@@ -20,11 +21,11 @@ const types = {
   "application/vnd.openxmlformats-officedocument.presentationml.presentation": "PowerPoint",
   "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Excel",
   "application/epub+zip": "EPUB",
-  "message/rfc822": "Mail",
+  "message/rfc822": t`Mail`,
   "text/csv": "CSV",
-  "text/html": "Web page",
+  "text/html": t`Web page`,
   "text/markdown": "Markdown",
-  "text/plain": "Text",
+  "text/plain": t`Text`,
 };
 const nameOf = (field, value) => (field === "media_type" && Object.hasOwn(types, value) ? types[value] : String(value));
 
@@ -80,8 +81,8 @@ export function chips(state) {
   if (!isNarrowed(state)) return null;
   return h(
     "div",
-    { class: "row filters", "aria-label": "What passages must have", role: "group" },
-    h("span", { class: "soft" }, "only"),
+    { class: "row filters", "aria-label": t`What passages must have`, role: "group" },
+    h("span", { class: "soft" }, t`only`),
     removable(state),
   );
 }
@@ -89,13 +90,13 @@ export function chips(state) {
 function removable(state) {
   const chip = (text, label, change) =>
     h("button", { type: "button", class: "tag on", "aria-label": label, click: () => go(change) }, text, h("span", { "aria-hidden": "true" }, " ×"));
-  const joins = { is: ": ", from: " from ", to: " to " };
+  const joins = { is: (a, b) => t`${a}: ${b}`, from: (a, b) => t`${a} from ${b}`, to: (a, b) => t`${a} to ${b}` };
   return [
-    state.in && chip(state.in, `Ask all documents, not ${state.in} alone`, { in: "" }),
-    state.tags.map((tag) => chip(tag, `Remove the tag ${tag}`, { tags: state.tags.filter((other) => other !== tag) })),
+    state.in && chip(state.in, t`Ask all documents, not ${state.in} alone`, { in: "" }),
+    state.tags.map((tag) => chip(tag, t`Remove the tag ${tag}`, { tags: state.tags.filter((other) => other !== tag) })),
     state.where.map((one) => {
-      const text = `${labelOf(one.field)}${joins[one.by]}${nameOf(one.field, meant(one.value))}`;
-      return chip(text, `Take away: ${text}`, { where: state.where.filter((other) => !same(one, other)) });
+      const text = joins[one.by](labelOf(one.field), nameOf(one.field, meant(one.value)));
+      return chip(text, t`Take away: ${text}`, { where: state.where.filter((other) => !same(one, other)) });
     }),
   ];
 }
@@ -108,17 +109,17 @@ export function nothingLeft(state) {
   return h(
     "section",
     { class: "card answers", "aria-labelledby": "answers-title" },
-    h("h2", { id: "answers-title", class: "unseen" }, "Answer"),
-    h("p", { class: "words", role: "status" }, one ? "No passage meets the condition." : "No passage meets all conditions."),
-    h("p", { class: "soft" }, one ? "Take it away:" : "Take one away:"),
-    h("div", { class: "row" }, removable(state), !one && h("button", { type: "button", class: "quiet", click: () => go(everything) }, "Take all away")),
+    h("h2", { id: "answers-title", class: "unseen" }, t`Answer`),
+    h("p", { class: "words", role: "status" }, one ? t`No passage meets the condition.` : t`No passage meets all conditions.`),
+    h("p", { class: "soft" }, one ? t`Take it away:` : t`Take one away:`),
+    h("div", { class: "row" }, removable(state), !one && h("button", { type: "button", class: "quiet", click: () => go(everything) }, t`Take all away`)),
   );
 }
 
 // others says of a search that found no answer that conditions were in force.
 export const others = (state) =>
   isNarrowed(state) &&
-  h("p", { class: "soft" }, "Only what meets the conditions was asked. ", h("button", { type: "button", class: "quiet", click: () => go(everything) }, "Ask everything"));
+  h("p", { class: "soft" }, t`Only what meets the conditions was asked. `, h("button", { type: "button", class: "quiet", click: () => go(everything) }, t`Ask everything`));
 
 let opened = false; // as long as the page is
 
@@ -129,7 +130,7 @@ export function narrowing(state, signal) {
   const panel = h(
     "details",
     { class: "narrowing", open: opened, hidden: true, toggle: () => (opened = panel.open) },
-    h("summary", null, "Narrow down or sort"),
+    h("summary", null, t`Narrow down or sort`),
     fields,
   );
   load(state, signal).then(
@@ -215,10 +216,10 @@ function boxes(state, { field, selected, other = 0 }, numeric) {
           },
         }),
         h("span", null, nameOf(field, value)),
-        tune && h("span", { class: "soft" }, count.toLocaleString("en")),
+        tune && h("span", { class: "soft" }, count.toLocaleString(language)),
       ),
     ),
-    other > 0 && h("p", { class: "soft" }, tune ? `and ${other.toLocaleString("en")} with other values` : "and other values"),
+    other > 0 && h("p", { class: "soft" }, tune ? t`and ${other.toLocaleString(language)} with other values` : t`and other values`),
   );
 }
 
@@ -242,27 +243,27 @@ function range(state, field, type) {
       }),
     );
   };
-  return h("fieldset", { "data-field": field, class: "range" }, h("legend", null, labelOf(field)), end("from", "from"), end("to", "to"));
+  return h("fieldset", { "data-field": field, class: "range" }, h("legend", null, labelOf(field)), end("from", t`from`), end("to", t`to`));
 }
 
 // order offers to sort what was found.
 function order(state, fields, isDate) {
   const options = fields.flatMap((field) => [
-    [`-${field}`, `${labelOf(field)}, ${isDate(field) ? "newest" : "largest"} first`],
-    [field, `${labelOf(field)}, ${isDate(field) ? "oldest" : "smallest"} first`],
+    [`-${field}`, isDate(field) ? t`${labelOf(field)}, newest first` : t`${labelOf(field)}, largest first`],
+    [field, isDate(field) ? t`${labelOf(field)}, oldest first` : t`${labelOf(field)}, smallest first`],
   ]);
   return h(
     "label",
     { class: "order" },
-    h("span", null, "Order"),
+    h("span", null, t`Order`),
     h(
       "select",
       { change: ({ target }) => go({ sort: target.value }) },
-      h("option", { value: "" }, "what fits best first"),
+      h("option", { value: "" }, t`what fits best first`),
       options.map(([value, text]) => h("option", { value, selected: state.sort === value }, text)),
     ),
   );
 }
 
-// sortedBy says in which order passages stand; "" where what fits best is first.
-export const sortedBy = ({ sort }) => (sort ? `by ${labelOf(sort.replace(/^-/, ""))}` : "");
+// sortedBy names the field by which passages are sorted; "" where what fits best is first.
+export const sortedBy = ({ sort }) => (sort ? labelOf(sort.replace(/^-/, "")) : "");

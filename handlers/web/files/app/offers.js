@@ -3,6 +3,7 @@ import { base, post } from "./api.js";
 import { nameOf } from "./collections.js";
 import { h } from "./dom.js";
 import { go } from "./state.js";
+import { t } from "./texts.js";
 
 export const mostOffered = 6;
 
@@ -55,7 +56,7 @@ export function tryThese(questions) {
   return h(
     "section",
     null,
-    h("h2", null, "Try one of these"),
+    h("h2", null, t`Try one of these`),
     h(
       "div",
       { class: "examples" },

@@ -2,6 +2,7 @@
 import { send } from "./api.js";
 import { encodeID } from "./documents.js";
 import { h, problem } from "./dom.js";
+import { t } from "./texts.js";
 
 const pdf = "application/pdf";
 
@@ -14,23 +15,23 @@ export function original(found, { page, passage, open }, signal) {
   if (!found.original) return null;
   const body = h("div", { class: "sheet" });
   const act = (what) => async () => {
-    body.replaceChildren(h("p", { class: "waiting", role: "status" }, "Loading…"));
+    body.replaceChildren(h("p", { class: "waiting", role: "status" }, t`Loading…`));
     try {
       body.replaceChildren(...((await what()) || []));
     } catch (error) {
-      if (!signal.aborted) body.replaceChildren(problem(error.title ? error : { title: "The PDF cannot be shown", detail: error.message }));
+      if (!signal.aborted) body.replaceChildren(problem(error.title ? error : { title: t`The PDF cannot be shown`, detail: error.message }));
     }
   };
   const show = act(() => sheets(found.id, page || 1, passage, signal));
   if (open && shows(found)) show();
   return h(
     "section",
-    { class: "card original", "aria-label": "Original" },
+    { class: "card original", "aria-label": t`Original` },
     h(
       "div",
       { class: "row" },
-      shows(found) && h("button", { type: "button", class: "quiet", click: show }, "Show the PDF"),
-      h("button", { type: "button", class: "quiet", click: act(() => save(found.id, signal)) }, "Save the file"),
+      shows(found) && h("button", { type: "button", class: "quiet", click: show }, t`Show the PDF`),
+      h("button", { type: "button", class: "quiet", click: act(() => save(found.id, signal)) }, t`Save the file`),
     ),
     body,
   );
@@ -50,8 +51,8 @@ async function save(id, signal) {
 async function sheets(id, page, passage, signal) {
   const canvas = h("canvas", { role: "img" });
   const said = h("span", { class: "soft", role: "status" });
-  const back = h("button", { type: "button", class: "quiet", click: () => turn(page - 1) }, "Previous page");
-  const on = h("button", { type: "button", class: "quiet", click: () => turn(page + 1) }, "Next page");
+  const back = h("button", { type: "button", class: "quiet", click: () => turn(page - 1) }, t`Previous page`);
+  const on = h("button", { type: "button", class: "quiet", click: () => turn(page + 1) }, t`Next page`);
   let turning = Promise.resolve();
   const turn = (to) => {
     turning = turning.then(async () => {
@@ -63,7 +64,7 @@ async function sheets(id, page, passage, signal) {
       canvas.height = picture.height;
       canvas.getContext("2d").drawImage(picture, 0, 0);
       page = to;
-      said.textContent = `Page ${page} of ${pages}`;
+      said.textContent = t`Page ${page} of ${pages}`;
       canvas.setAttribute("aria-label", said.textContent);
       back.disabled = page === 1;
       on.disabled = page === pages;

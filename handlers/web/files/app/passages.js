@@ -9,6 +9,7 @@ import { isFor, keyOf } from "./results.js";
 import { sortedBy } from "./narrowing.js";
 import { inTables } from "./rows.js";
 import { go } from "./state.js";
+import { t } from "./texts.js";
 import { bar, reasons } from "./why.js";
 
 const page = 10;
@@ -29,8 +30,8 @@ export function passages(state, found, { sources, signal, request, writing }) {
     found.results.length === page && more(list, show, request, signal),
   ];
   if (found.verdict === "not_found" && !state.sort)
-    return h("details", { class: "passages" }, h("summary", null, "Passages that come nearest"), inside);
-  return h("section", { "aria-labelledby": "passages-title", class: "passages" }, h("h2", { id: "passages-title" }, again ? "Other passages" : `Passages ${sortedBy(state)}`.trim()), inside);
+    return h("details", { class: "passages" }, h("summary", null, t`Passages that come nearest`), inside);
+  return h("section", { "aria-labelledby": "passages-title", class: "passages" }, h("h2", { id: "passages-title" }, again ? t`Other passages` : sortedBy(state) ? t`Passages by ${sortedBy(state)}` : t`Passages`), inside);
 }
 
 function item(state, result, { found, highest, sources }) {
@@ -42,7 +43,7 @@ function item(state, result, { found, highest, sources }) {
       open: state.open === keyOf(result),
       toggle: (event) => event.target.open !== opened() && remember(keyOf(result), event.target.open),
     },
-    h("summary", null, state.tune ? `Why rank ${result.rank}` : "Why this passage?"),
+    h("summary", null, state.tune ? t`Why rank ${result.rank}` : t`Why this passage?`),
     reasons(result, found, state, sources),
   );
   const marks = (found.answers || []).filter((one) => isFor(result, one));
@@ -66,7 +67,7 @@ function item(state, result, { found, highest, sources }) {
           h(
             "span",
             { class: "soft", title: result.copies.map((id, i) => keyOf({ id, collection: result.copies_in?.[i] })).join(", ") },
-            state.tune ? `and ${count(result.copies.length, "copy", "copies")}` : "also in other places",
+            state.tune ? t`and ${count(result.copies.length, "copy", "copies")}` : t`also in other places`,
           ),
         (result.tags || []).map((tag) =>
           h(
@@ -74,7 +75,7 @@ function item(state, result, { found, highest, sources }) {
             {
               type: "button",
               class: "tag",
-              "aria-label": `Only passages with the tag ${tag}`,
+              "aria-label": t`Only passages with the tag ${tag}`,
               click: () => go({ tags: [...new Set([...state.tags, tag])] }),
             },
             tag,
@@ -97,7 +98,7 @@ function remember(key, open) {
 
 // more loads the next page when its button comes into sight.
 function more(list, show, request, signal) {
-  const button = h("button", { type: "button", class: "more", click: load }, "More passages");
+  const button = h("button", { type: "button", class: "more", click: load }, t`More passages`);
   let loading = false,
     offset = page;
   async function load() {

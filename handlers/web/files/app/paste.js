@@ -3,6 +3,7 @@ import { send } from "./api.js";
 import { encodeID } from "./documents.js";
 import { h, problem } from "./dom.js";
 import { to } from "./state.js";
+import { t } from "./texts.js";
 
 // fileNameOf returns what a document of a title is called.
 const fileNameOf = (title) =>
@@ -38,10 +39,10 @@ export function pasting(signal, changed) {
   const out = h("div", { role: "status" });
   const submit = async (event) => {
     event.preventDefault();
-    out.replaceChildren("Storing…");
+    out.replaceChildren(t`Storing…`);
     try {
       const id = await store(title.value.trim(), text.value, signal);
-      out.replaceChildren("Stored as ", h("a", { href: to({ document: id }) }, id), "; searches find it now.");
+      out.replaceChildren(...t`Stored as ${h("a", { href: to({ document: id }) }, id)}; searches find it now.`);
       event.target.reset();
       changed();
     } catch (error) {
@@ -51,15 +52,15 @@ export function pasting(signal, changed) {
   return h(
     "details",
     { class: "paste" },
-    h("summary", null, "Paste a text"),
+    h("summary", null, t`Paste a text`),
     h(
       "form",
       { class: "stacked", submit },
-      h("label", { for: "paste-title" }, "Title"),
+      h("label", { for: "paste-title" }, t`Title`),
       title,
-      h("label", { for: "paste-text" }, "Text; Markdown is read as such"),
+      h("label", { for: "paste-text" }, t`Text; Markdown is read as such`),
       text,
-      h("div", { class: "row" }, h("button", { class: "main" }, "Store")),
+      h("div", { class: "row" }, h("button", { class: "main" }, t`Store`)),
     ),
     out,
   );

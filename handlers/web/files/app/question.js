@@ -1,6 +1,7 @@
 // The box for a question, which two views share.
 import { h, problem } from "./dom.js";
 import { go, read } from "./state.js";
+import { t } from "./texts.js";
 
 // What is typed and not yet asked is kept, whatever is drawn anew, until another question is
 // answered: draft.of is the question that it was typed over.
@@ -24,7 +25,7 @@ export function questionForm(state, button, more = {}) {
     autocomplete: "off",
     spellcheck: "true",
     enterkeyhint: "search",
-    placeholder: "Ask a question",
+    placeholder: t`Ask a question`,
     value: textOf(state),
     input: () => keep(input.value, read().q),
   });
@@ -37,7 +38,7 @@ export function questionForm(state, button, more = {}) {
   return h(
     "form",
     { role: "search", submit },
-    h("label", { for: "question", class: "unseen" }, "Question"),
+    h("label", { for: "question", class: "unseen" }, t`Question`),
     input,
     h("button", { class: "main" }, button),
   );
@@ -48,7 +49,7 @@ export function questionForm(state, button, more = {}) {
 export async function answer(asked, body, signal, show) {
   body.setAttribute("aria-busy", "true");
   const waiting = setTimeout(
-    () => body.replaceChildren(h("p", { class: "waiting", role: "status" }, "Searching…")),
+    () => body.replaceChildren(h("p", { class: "waiting", role: "status" }, t`Searching…`)),
     150,
   );
   try {

@@ -1,5 +1,6 @@
 // Rows of tables in the text of a passage, and what a page of a document is called.
 import { h } from "./dom.js";
+import { t } from "./texts.js";
 
 // split divides nodes where their text has a separator. Of an element that has one inside, each part has a copy.
 function split(nodes, separator) {
@@ -36,21 +37,17 @@ export function inTables(element) {
       continue;
     }
     const rows = lines.slice(i, end).map((line) => h("tr", null, split(line, " | ").map((cell) => h("td", null, cell))));
-    out.append(h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table" }, h("table", { class: "cells" }, h("tbody", null, rows))));
+    out.append(h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t`Table` }, h("table", { class: "cells" }, h("tbody", null, rows))));
     i = end;
   }
   return out;
 }
 
-// pageName is what a page of a document is called, by its media type.
-export function pageName(type = "") {
-  if (type.includes("presentation")) return "slide";
-  return type.includes("spreadsheet") ? "sheet" : "page";
-}
-
-// pagesOf names the page of a passage, or its pages where it ends on another one.
-export function pagesOf(metadata) {
-  const { page, page_end: end, media_type: type } = metadata;
+// pagesOf names the page of a passage, or its pages where it ends on another one: slides or sheets by the media type.
+export function pagesOf({ page, page_end: end, media_type: type = "" }) {
   if (!page) return "";
-  return end > page ? `${pageName(type)}s ${page}–${end}` : `${pageName(type)} ${page}`;
+  const many = end > page && `${page}–${end}`;
+  if (type.includes("presentation")) return many ? t`slides ${many}` : t`slide ${page}`;
+  if (type.includes("spreadsheet")) return many ? t`sheets ${many}` : t`sheet ${page}`;
+  return many ? t`pages ${many}` : t`page ${page}`;
 }

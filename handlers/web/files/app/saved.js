@@ -2,6 +2,7 @@
 import { base } from "./api.js";
 import { h } from "./dom.js";
 import { asking, to } from "./state.js";
+import { t } from "./texts.js";
 
 const place = `saved:${base}`;
 const all = () => JSON.parse(localStorage.getItem(place) || "[]");
@@ -21,7 +22,7 @@ export function saveButton(state) {
     },
   });
   const say = () => {
-    button.textContent = isSaved() ? "Saved; forget it" : "Save the question";
+    button.textContent = isSaved() ? t`Saved; forget it` : t`Save the question`;
     button.setAttribute("aria-pressed", isSaved());
   };
   say();
@@ -37,7 +38,7 @@ export function savedQuestions() {
       ...(list.length === 0
         ? []
         : [
-            h("h2", null, "Saved questions"),
+            h("h2", null, t`Saved questions`),
             h(
               "ul",
               null,
@@ -51,13 +52,13 @@ export function savedQuestions() {
                     {
                       type: "button",
                       class: "quiet",
-                      "aria-label": `Forget ${one.q}`,
+                      "aria-label": t`Forget ${one.q}`,
                       click: () => {
                         keep(all().filter((other) => !same(other, one)));
                         show();
                       },
                     },
-                    "Forget",
+                    t`Forget`,
                   ),
                 ),
               ),

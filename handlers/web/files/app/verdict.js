@@ -1,10 +1,11 @@
 // Verdict: whether the collection answers, in words.
 import { h } from "./dom.js";
+import { t } from "./texts.js";
 
 const said = {
-  found: ["yes", "Found."],
-  doubtful: ["perhaps", "Doubtful: the answer may not be in here."],
-  not_found: ["no", "Not found: the answer is not in here."],
+  found: ["yes", t`Found.`],
+  doubtful: ["perhaps", t`Doubtful: the answer may not be in here.`],
+  not_found: ["no", t`Not found: the answer is not in here.`],
 };
 
 // words returns a verdict for people; "" where there is none.

@@ -7,6 +7,7 @@ import { inWords, whenInWords } from "./inwords.js";
 import { mostOffered, offers, tryThese } from "./offers.js";
 import { savedQuestions } from "./saved.js";
 import { read, to } from "./state.js";
+import { language, t } from "./texts.js";
 
 // mostListed documents are looked at to say which is the newest; sampled passages, to say what they
 // answer.
@@ -35,7 +36,7 @@ async function several(names, body, signal) {
   const places = names.map(() => h("div"));
   const questions = h("div");
   body.replaceChildren(
-    h("p", { class: "about" }, `A question goes to ${list.format(names)}, and each answer says where it is from.`),
+    h("p", { class: "about" }, t`A question goes to ${list.format(names)}, and each answer says where it is from.`),
     ...names.map((name, i) => h("section", { "aria-label": name }, h("h2", { class: "collection-name" }, name), places[i])),
     savedQuestions(),
     questions,
@@ -44,7 +45,7 @@ async function several(names, body, signal) {
     names.map(async (name, i) => {
       try {
         const found = await look(signal, name);
-        places[i].replaceChildren(found.standing.passages > 0 ? about(found) : h("p", { class: "about soft" }, "There is nothing in here yet."));
+        places[i].replaceChildren(found.standing.passages > 0 ? about(found) : h("p", { class: "about soft" }, t`There is nothing in here yet.`));
         return found;
       } catch (error) {
         if (!signal.aborted) places[i].replaceChildren(problem(error));
@@ -85,7 +86,7 @@ export function offersFor(signal) {
 async function empty(body, signal) {
   const limits = await get("/v1/limits", { signal });
   body.replaceChildren(
-    h("p", { class: "lead" }, "There is nothing in here yet. ", limits.read_only ? "This server only reads." : "Put some documents in, and ask them."),
+    h("p", { class: "lead" }, t`There is nothing in here yet.`, " ", limits.read_only ? t`This server only reads.` : t`Put some documents in, and ask them.`),
     limits.read_only ? "" : upload(limits, signal, () => document.dispatchEvent(new Event("state"))),
   );
 }
@@ -106,25 +107,36 @@ const spread = (all) => {
   return Array.from({ length: Math.min(sampled, all.length) }, (_, i) => all[Math.floor(i * step)]);
 };
 
-const list = new Intl.ListFormat("en");
-const languageNames = new Intl.DisplayNames("en", { type: "language" });
+const list = new Intl.ListFormat(language);
+const languageNames = new Intl.DisplayNames(language, { type: "language" });
 
 function about({ name, standing, documents, more }) {
   const { tune } = read();
   const link = (one) => h("a", { href: to({ document: one.id, ...(name && { of: name }) }) }, one.title || one.id);
   const languages = (standing.languages || []).map((code) => languageNames.of(code));
   const newest = documents.filter((one) => one.modified).toSorted((a, b) => (a.modified < b.modified ? 1 : -1))[0];
-  const what = tune ? `${count(standing.passages, "passage")}${documents.length ? ` of ${more ? "more than " : ""}${count(documents.length, "document")}` : ""}` : "";
-  const documentsSaid = documents.length === 1 ? "One document" : `${more ? "More than " : ""}${inWords(documents.length)} documents`;
+  const passages = count(standing.passages, "passage");
+  const inAll = count(documents.length, "document");
+  const what = documents.length === 0 ? t` ${passages} can be searched.` : more ? t` ${passages} of more than ${inAll} can be searched.` : t` ${passages} of ${inAll} can be searched.`;
   const sentences = [
-    documents.length > 0
-      ? [capital(documentsSaid), documents.length > 1 && [", such as ", some(documents).map((one, i, all) => [i > 0 && (i === all.length - 1 ? " and " : ", "), link(one)])], documents.length === 1 && [": ", link(documents[0])], ". "]
-      : `${capital(inWords(standing.passages))} ${standing.passages === 1 ? "passage" : "passages"}. `,
-    !more && newest && documents.length > 1 && ["The newest is ", link(newest), ", from ", whenInWords(newest.modified), ". "],
-    languages.length > 0 && `In ${list.format(languages)}.`,
+    documents.length > 1
+      ? more
+        ? t`More than ${inWords(documents.length)} documents, such as ${listed(some(documents), link)}. `
+        : t`${capital(inWords(documents.length))} documents, such as ${listed(some(documents), link)}. `
+      : documents.length === 1
+        ? t`One document: ${link(documents[0])}. `
+        : standing.passages === 1
+          ? t`One passage. `
+          : t`${capital(inWords(standing.passages))} passages. `,
+    !more && newest && documents.length > 1 && t`The newest is ${link(newest)}, from ${whenInWords(newest.modified)}. `,
+    languages.length > 0 && t`In ${list.format(languages)}.`,
   ];
-  return h("p", { class: "about" }, sentences.filter(Boolean), what && h("span", { class: "soft" }, ` ${what} can be searched.`));
+  return h("p", { class: "about" }, sentences.filter(Boolean), tune && h("span", { class: "soft" }, what));
 }
+
+// listed returns links to documents, with what stands between them in a list.
+const listed = (documents, link) =>
+  list.formatToParts(documents.map((_, i) => String(i))).map(({ type, value }) => (type === "element" ? link(documents[Number(value)]) : value));
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 

@@ -1,6 +1,7 @@
 // Why a passage stands where it stands, and who was asked.
 import { h, number, sized, sourceClass, table } from "./dom.js";
 import { sharedWords } from "./marks.js";
+import { t } from "./texts.js";
 
 // named returns the names of all that had a part in an answer: sources, and what reordered their
 // passages, such as a reader. Each has its own colour.
@@ -13,15 +14,15 @@ export const named = (found) => [
 
 // How each kind of source says why it found a passage.
 const said = {
-  dense: () => "Its meaning is near to that of the question.",
+  dense: () => t`Its meaning is near to that of the question.`,
   lexical: (result, found) => {
     const words = sharedWords(found.asked || found.question, result, found.function_words);
-    return words.length > 0 ? `It has words of the question: ${words.join(", ")}.` : "It has words of the question.";
+    return words.length > 0 ? t`It has words of the question: ${words.join(", ")}.` : t`It has words of the question.`;
   },
-  late: () => "Word by word, it matches the question well.",
-  read: () => "The reader takes its words for an answer.",
-  rerank: () => "Read together with the question, it answers well.",
-  earlier: () => "It fits what was asked before.",
+  late: () => t`Word by word, it matches the question well.`,
+  read: () => t`The reader takes its words for an answer.`,
+  rerank: () => t`Read together with the question, it answers well.`,
+  earlier: () => t`It fits what was asked before.`,
 };
 
 // reasons says why a passage was found: in words, the heaviest first, and with the numbers where
@@ -30,7 +31,7 @@ export function reasons(result, found, state, sources) {
   const kinds = Object.fromEntries((found.sources || []).map((source) => [source.name, source.kind]));
   const parts = (result.contributions || []).filter((part) => part.contribution > 0).toSorted((a, b) => b.contribution - a.contribution);
   const words = [
-    ...new Set(parts.map((part) => (said[part.origin] || said[kinds[part.source]] || (() => `${part.source} found it.`))(result, found))),
+    ...new Set(parts.map((part) => (said[part.origin] || said[kinds[part.source]] || (() => t`${part.source} found it.`))(result, found))),
   ];
   return [
     h("ul", { class: "reasons" }, words.map((text) => h("li", null, text))),

@@ -2,6 +2,7 @@
 import { post, stream } from "./api.js";
 import { h } from "./dom.js";
 import { emphasised, markdown } from "./markdown.js";
+import { t } from "./texts.js";
 
 // searched asks, and returns what was found as begun. Where a model writes, writing goes on with it until
 // another question is asked, or stop is called.
@@ -14,13 +15,13 @@ export async function searched(request, reader, signal) {
 
 // nowWriting shows the text as it comes, with a way to end it.
 export function nowWriting({ writing, stop }, reader) {
-  const said = h("p", { class: "soft", role: "status" }, `${reader} reads the passages…`);
+  const said = h("p", { class: "soft", role: "status" }, t`${reader} reads the passages…`);
   const text = h("div", { class: "words written", "aria-busy": "true" });
   writing.each = (now) => {
     text.replaceChildren(...markdown(now, (from, to) => emphasised(now.slice(from, to), (part) => part).flat(Infinity)));
-    said.textContent = `${reader} is writing…`;
+    said.textContent = t`${reader} is writing…`;
   };
   if (writing.text) writing.each(writing.text);
   // Above the text, whose lines would carry the button away from who is about to press it.
-  return [h("div", { class: "row" }, said, h("button", { type: "button", click: stop }, "Stop")), text];
+  return [h("div", { class: "row" }, said, h("button", { type: "button", click: stop }, t`Stop`)), text];
 }

@@ -1,0 +1,58 @@
+// The page in the languages that it speaks, and texts that are read from right to left.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { accessible } from "./browser.mjs";
+import { on } from "./servers.mjs";
+
+const spoken = {
+  "de-AT": ["de", "Was möchten Sie wissen?", "Dokumente", "Zweifelhaft: Die Antwort steht hier vielleicht nicht."],
+  "es-MX": ["es", "¿Qué quiere saber?", "Documentos", "Dudoso: puede que la respuesta no esté aquí."],
+  "fr-CH": ["fr", "Que voulez-vous savoir ?", "Documents", "Douteux : la réponse n’est peut-être pas ici."],
+  "ja-JP": ["ja", "何を知りたいですか？", "文書", "不確か：答えはここにないかもしれません。"],
+  "zh-CN": ["zh", "您想知道什么？", "文档", "存疑：答案可能不在这里。"],
+  "da-DK": ["en", "What do you want to know?", "Documents", "Doubtful: the answer may not be in here."],
+};
+
+for (const [locale, [language, asks, documents, verdict]] of Object.entries(spoken))
+  test(`a browser of ${locale} gets the page in ${language}`, () =>
+    on(
+      "/",
+      async (page) => {
+        await page.getByRole("heading", { name: asks }).waitFor();
+        assert.equal(await page.locator("html").getAttribute("lang"), language);
+        assert.equal(await page.locator('nav a[data-view="collection"]').innerText(), documents);
+        await page.getByRole("searchbox").fill("Why did the fox fall into the well?");
+        await page.keyboard.press("Enter");
+        await page.locator(".verdict").waitFor();
+        assert.equal(await page.locator(".verdict").innerText(), verdict);
+        await accessible(page, `${locale} at a phone's width`);
+        if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/language-${language}.png`, fullPage: true });
+        await page.locator('nav a[data-view="collection"]').click();
+        await page.getByRole("heading", { name: documents, exact: true }).first().waitFor();
+        await accessible(page, `the documents in ${locale}`);
+      },
+      { width: 360, locale },
+    ));
+
+test("a text is read from the side on which it begins", () =>
+  on(
+    "/?q=הים",
+    async (page) => {
+      const passage = page.locator(".results .text, .answers .passage").filter({ hasText: "הים" }).first();
+      await passage.waitFor();
+      // The first letter of a line stands at the right edge.
+      const [first, box] = await passage.evaluate((element) => {
+        const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+        const range = document.createRange();
+        let text = walker.nextNode();
+        while (!text.data.trim()) text = walker.nextNode();
+        range.setStart(text, 0);
+        range.setEnd(text, 1);
+        const style = getComputedStyle(element);
+        return [range.getBoundingClientRect().right, element.getBoundingClientRect().right - parseFloat(style.paddingRight)];
+      });
+      assert.ok(Math.abs(first - box) < 2, `${first} and ${box}`);
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/language-rtl.png`, fullPage: true });
+    },
+    { width: 768 },
+  ));
