@@ -184,8 +184,8 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 	f.params.Analysis, known = forms.AnalysisOf(f.analyser)
 	if !known {
 		return nil, fmt.Errorf(
-			"its passages were analysed by version %d of the analyser, and this program has versions %d: build it again",
-			f.analyser, forms.AnalysisVersions,
+			"its passages were analysed by version %d of the analyser, which this program does not have: build it again",
+			f.analyser,
 		)
 	}
 	if err := f.params.Check(); err != nil {

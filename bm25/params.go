@@ -45,7 +45,7 @@ func (p Params) Check() error {
 	if !(p.B >= 0 && p.B <= 1) {
 		return fmt.Errorf("b is %v: it must be between 0 and 1 (0.4 is usual)", p.B)
 	}
-	if int(p.Analysis) >= len(forms.Analyses) {
+	if !p.Analysis.IsKnown() {
 		return fmt.Errorf("there is no %v", p.Analysis)
 	}
 	return nil

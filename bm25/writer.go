@@ -13,7 +13,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/disk"
 )
 
@@ -53,7 +52,7 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sums), 1<<18)
 	w.footer = footer{
 		params:   c.params,
-		analyser: forms.AnalysisVersions[c.params.Analysis],
+		analyser: c.params.Analysis.Version(),
 		passages: uint32(len(c.lengths)),
 	}
 	for _, n := range c.lengths {

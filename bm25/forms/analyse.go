@@ -35,27 +35,28 @@ func (analysis Analysis) Terms(text string) []string {
 // Analyser turns words into terms, in memory that it keeps from word to word.
 // It is not safe for concurrent use.
 type Analyser struct {
-	Forms    bool      // words are found in other forms (Analysis.HasForms)
-	language *language // nil: English
+	Forms    bool        // words are found in other forms (Analysis.HasForms)
+	language *language   // nil: English, or several
+	several  []*language // of an Analysis of several languages, nil in the place of English; nil: of one
 	lower    []byte
 	letter   []rune
 }
 
 // NewAnalyser returns an analyser for an analysis.
 func NewAnalyser(analysis Analysis) Analyser {
-	return Analyser{Forms: analysis.HasForms(), language: analysis.rules()}
+	return Analyser{Forms: analysis.HasForms(), language: analysis.rules(), several: analysis.severalRules()}
 }
 
 // scan returns a scanner of the words of a normalised text.
 func (a *Analyser) scan(text string) words.GramScanner {
-	if a.language != nil && a.language.grams {
+	if a.several != nil || a.language != nil && a.language.grams {
 		return words.GramsOf(text)
 	}
 	return words.GramScanner{Scanner: words.Of(text)}
 }
 
 // IsEnglish reports whether the words are taken for English: whether the analysis is none of another language.
-func (a *Analyser) IsEnglish() bool { return a.language == nil }
+func (a *Analyser) IsEnglish() bool { return a.language == nil && a.several == nil }
 
 // Normalised returns the text in which words are to be looked for: with the analysis Unicode its normal form, else the
 // text itself.
@@ -68,6 +69,10 @@ func (a *Analyser) Normalised(text string) string {
 
 // Term returns the term of a word; nil for a stop word. The bytes are valid until the next call of a method.
 func (a *Analyser) Term(word string) []byte {
+	if a.several != nil {
+		a.lower = appendFolded(a.lower[:0], a.withoutClitic(word))
+		return a.lower
+	}
 	if a.language != nil {
 		if a.language.lower != nil {
 			word = a.language.lower.Replace(word)
@@ -96,10 +101,15 @@ func (a *Analyser) Term(word string) []byte {
 // withoutClitic returns a word without what is written with it and is no part of it: in English a possessive 's, in
 // other languages an elided article before it.
 func (a *Analyser) withoutClitic(word string) string {
-	if a.language != nil {
-		return a.language.withoutElided(word)
+	if a.several == nil {
+		return a.language.withoutClitic(word)
 	}
-	return withoutPossessive(word)
+	for _, l := range a.several {
+		if bare := l.withoutClitic(word); bare != word {
+			return bare
+		}
+	}
+	return word
 }
 
 // withoutPossessive returns a word without a final 's, with any of three apostrophes, as Lucene's
@@ -144,6 +154,32 @@ func appendFolded(out []byte, word string) []byte {
 		out = append(out[:from], bytes.ReplaceAll(out[from:], []byte("ς"), []byte("σ"))...)
 	}
 	return out
+}
+
+// stemsOf returns the stems of a word, and of the word without its accents, in each of several languages; a language in
+// which it is a function word has none. It returns nil with the analysis of one language.
+func (a *Analyser) stemsOf(word string) (stems []string) {
+	lower := ""
+	for _, l := range a.several {
+		if l == nil {
+			for _, w := range []string{word, unaccented(string(appendFolded(nil, word)))} {
+				english := Analyser{Forms: true}
+				stems = append(stems, string(english.Term(w)))
+			}
+			continue
+		}
+		lower = word
+		if l.lower != nil {
+			lower = l.lower.Replace(word)
+		}
+		lower = string(appendFolded(nil, lower))
+		stem := l.termOf(lower)
+		stems = append(stems, stem)
+		if stem != "" {
+			stems = append(stems, l.termOf(unaccented(lower)))
+		}
+	}
+	return stems
 }
 
 // isStopWord reports whether a word in lower case is one of the 33 in Lucene's English stop set.

@@ -4,6 +4,7 @@ package forms
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,8 +26,15 @@ const (
 	Weighted
 )
 
-// Analyses are the names of all analyses, in their order. Those of other languages than English are named after
-// Unicode and the language, such as unicode-de.
+// severalLanguages marks the Analysis of texts in several languages (see OfLanguages): bit i stands for
+// languageRules[i], and englishBit for English.
+const (
+	severalLanguages Analysis = 1 << 31
+	englishBit       Analysis = 1 << 30
+)
+
+// Analyses are the names of all analyses of one language, in their order. Those of other languages than English are
+// named after Unicode and the language, such as unicode-de; those of several after all of them, such as unicode-en+de.
 var Analyses = func() []string {
 	names := []string{Lucene: "lucene", Unicode: "unicode", Weighted: "weighted"}
 	for i := range languageRules {
@@ -37,6 +45,9 @@ var Analyses = func() []string {
 
 // String returns the analysis's name, such as unicode.
 func (analysis Analysis) String() string {
+	if codes := analysis.codes(); codes != nil {
+		return languageMark + strings.Join(codes, languageGap)
+	}
 	if int(analysis) < len(Analyses) {
 		return Analyses[analysis]
 	}
@@ -51,18 +62,39 @@ func ParseAnalysis(name string) (Analysis, error) {
 			return Analysis(a), nil
 		}
 	}
-	if code, ok := strings.CutPrefix(name, languageMark); ok && isUnspaced(code) {
-		return OfLanguage(code), nil
+	if list, ok := strings.CutPrefix(name, languageMark); ok {
+		codes := strings.Split(list, languageGap)
+		known := !slices.ContainsFunc(codes, func(code string) bool { return code != english && OfLanguage(code) == Unicode })
+		if known {
+			return OfLanguages(codes), nil
+		}
 	}
 	return 0, fmt.Errorf(
-		"there is no analysis of words %q: %q (English), %q, and %s followed by the code of another language are known: %s",
-		name, Unicode, Lucene, languageMark, strings.Join(LanguageCodes(), ", "),
+		"there is no analysis of words %q: %q (English), %q, and %s followed by the code of another language, or by several "+
+			"with %s between them, are known: %s, %s",
+		name, Unicode, Lucene, languageMark, languageGap, english, strings.Join(LanguageCodes(), ", "),
 	)
 }
 
-// AnalysisVersions are the numbers by which files name analyses. Raise one, to a number that no other has, with any
-// change of what terms come out of a text.
-var AnalysisVersions = func() []uint32 {
+// Version returns the number by which files name the analysis.
+func (analysis Analysis) Version() uint32 {
+	if analysis&severalLanguages != 0 {
+		return uint32(analysis)
+	}
+	return analysisVersions[analysis]
+}
+
+// IsKnown reports whether there is such an analysis.
+func (analysis Analysis) IsKnown() bool {
+	if analysis&severalLanguages != 0 {
+		return analysis&^severalLanguages&^englishBit < 1<<len(languageRules)
+	}
+	return int(analysis) < len(Analyses)
+}
+
+// analysisVersions are the numbers by which files name analyses of one language. Raise one, to a number that no other
+// has, with any change of what terms come out of a text.
+var analysisVersions = func() []uint32 {
 	versions := []uint32{Lucene: 1, Unicode: 2, Weighted: 3}
 	for i := range languageRules {
 		versions = append(versions, languageRules[i].version)
@@ -72,7 +104,10 @@ var AnalysisVersions = func() []uint32 {
 
 // AnalysisOf returns the analysis that files name by this version; false if there is none.
 func AnalysisOf(version uint32) (Analysis, bool) {
-	for a, v := range AnalysisVersions {
+	if a := Analysis(version); a&severalLanguages != 0 {
+		return a, a.IsKnown()
+	}
+	for a, v := range analysisVersions {
 		if v == version {
 			return Analysis(a), true
 		}

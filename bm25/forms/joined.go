@@ -168,6 +168,9 @@ func isWordPart(text string) bool {
 
 // form removes the accents of a word and returns the term of the result; "" if that is empty or a stop word.
 func (a *Analyser) form(word string) string {
+	if a.several != nil {
+		return unaccented(string(appendFolded(nil, a.withoutClitic(word))))
+	}
 	if a.language != nil {
 		return a.language.termOf(unaccented(string(appendFolded(nil, word))))
 	}
@@ -196,11 +199,11 @@ func (a *Analyser) plainForm(word, term string) string {
 // PassageForms returns all other forms of a passage's word, each once, and the one of them without accents; plain is ""
 // if there is none. term is the word's term.
 func (a *Analyser) PassageForms(word, term string) (plain string, all []string) {
-	if onlyAlphanumeric(word) {
+	if onlyAlphanumeric(word) && a.several == nil {
 		return "", nil
 	}
 	plain = a.plainForm(word, term)
-	for _, form := range append([]string{plain, a.joinedForm(word)}, a.partForms(word)...) {
+	for _, form := range slices.Concat([]string{plain, a.joinedForm(word)}, a.partForms(word), a.stemsOf(word)) {
 		if form != "" && form != term && !slices.Contains(all, form) {
 			all = append(all, form)
 		}

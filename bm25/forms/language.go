@@ -75,14 +75,8 @@ var languageRules = [...]language{
 // that of Lucene's CJKAnalyzer for Chinese, Japanese and Korean, with single characters.
 const unspaced = "unspaced"
 
-// isUnspaced reports whether the analysis unspaced is for the language with a code.
-func isUnspaced(code string) bool {
-	switch code {
-	case "zh", "ja", "ko", "th", "lo", "km", "my":
-		return true
-	}
-	return false
-}
+// unspacedCodes are the codes of the languages that the analysis unspaced is for.
+var unspacedCodes = []string{"zh", "ja", "ko", "th", "lo", "km", "my"}
 
 // stopsUnspaced reports whether a word in lower case is one of those that CJKAnalyzer leaves out. They are English: in
 // the languages themselves none is left out.
@@ -102,13 +96,70 @@ const firstLanguage = Weighted + 1
 // languageMark begins the name of an Analysis of a language, before its code.
 const languageMark = "unicode-"
 
+// languageGap stands between the codes in the name of an Analysis of several languages.
+const languageGap = "+"
+
+// english is the code of English.
+const english = "en"
+
+// OfLanguages returns the analysis of texts in languages by their codes: that of OfLanguage if all have the same one,
+// and else one for all of them. With that, a word is a term as it is, and its stems in each of the languages are other
+// forms of it (see Unicode), so that a word is found in other inflections whatever the passage's language is; texts in
+// scripts that are written without spaces are analysed as by unspaced. The order of codes does not matter.
+func OfLanguages(codes []string) Analysis {
+	all := severalLanguages
+	last := Unicode
+	differ := false
+	for i, code := range codes {
+		a := OfLanguage(code)
+		differ = differ || i > 0 && a != last
+		last = a
+		if at := int(a) - int(firstLanguage); at >= 0 {
+			all |= 1 << at
+		} else if code == english {
+			all |= englishBit
+		}
+	}
+	if !differ {
+		return last
+	}
+	return all
+}
+
+// codes returns the codes of the languages of an Analysis of several, English first; nil for another one.
+func (analysis Analysis) codes() (codes []string) {
+	if analysis&severalLanguages == 0 {
+		return nil
+	}
+	if analysis&englishBit != 0 {
+		codes = append(codes, english)
+	}
+	for i := range languageRules {
+		if analysis&(1<<i) != 0 {
+			codes = append(codes, languageRules[i].code)
+		}
+	}
+	return codes
+}
+
+// severalRules returns the languages of an Analysis of several by which words are stemmed, nil in the place of English;
+// nil for another one.
+func (analysis Analysis) severalRules() (all []*language) {
+	for _, code := range analysis.codes() {
+		if l := OfLanguage(code).rules(); l == nil || !l.grams {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
 // OfLanguage returns the analysis of texts in a language by its code (ISO 639-1): Unicode for English, and for a
 // language without an analysis of its own.
 func OfLanguage(code string) Analysis {
 	switch {
 	case code == "nb" || code == "nn": // both written languages of Norway
 		code = "no"
-	case isUnspaced(code):
+	case slices.Contains(unspacedCodes, code):
 		code = unspaced
 	}
 	for i := range languageRules {
@@ -138,7 +189,9 @@ func (analysis Analysis) rules() *language {
 
 // HasForms reports whether words are found in other forms, too (see Unicode): with every analysis but Lucene and
 // Weighted.
-func (analysis Analysis) HasForms() bool { return analysis == Unicode || analysis.rules() != nil }
+func (analysis Analysis) HasForms() bool {
+	return analysis == Unicode || analysis.rules() != nil || analysis&severalLanguages != 0
+}
 
 // termOf returns the term of a word in lower case; "" for a function word.
 func (l *language) termOf(word string) string {
@@ -158,6 +211,15 @@ func (l *language) termOf(word string) string {
 	env := snowballstem.NewEnv(word)
 	l.stem(env)
 	return env.Current()
+}
+
+// withoutClitic returns a word without what is written with it and is no part of it, in a language or, for nil, in
+// English (Analyser.withoutClitic).
+func (l *language) withoutClitic(word string) string {
+	if l == nil {
+		return withoutPossessive(word)
+	}
+	return l.withoutElided(word)
 }
 
 // withoutElided returns a word without an elided one before it, eau for l'eau, and in a language with such endings

@@ -77,21 +77,87 @@ func TestUnspacedQuestion(t *testing.T) {
 	}
 }
 
-// FuzzUnspaced: no text makes the analysis fail, terms are UTF-8 and not empty, and there are as many pairs as words.
-func FuzzUnspaced(f *testing.F) {
-	f.Add("第3回 北海道-旭川", "用wi-fi连接 สวัสดี\xffชาวโลก 한국어 カタカナ_x ｶﾞ")
+// FuzzLanguages: no text makes an analysis fail, terms are UTF-8 and not empty, and there are as many pairs as words.
+func FuzzLanguages(f *testing.F) {
+	f.Add("第3回 北海道-旭川", "用wi-fi连接 สวัสดี\xffชาวโลก 한국어 カタカナ_x ｶﾞ l'eau du père’s don't")
 	f.Fuzz(func(t *testing.T, title, text string) {
-		zh := OfLanguage("zh")
-		all := zh.Words(title, text)
-		for _, term := range all {
-			if term == "" || !utf8.ValidString(term) {
-				t.Fatalf("term %q", term)
+		for _, a := range []Analysis{OfLanguage("zh"), OfLanguages([]string{"en", "de", "fr", "tr", "ar"})} {
+			all := a.Words(title, text)
+			for _, term := range all {
+				if term == "" || !utf8.ValidString(term) {
+					t.Fatalf("%s: term %q", a, term)
+				}
 			}
+			if pairs := a.Pairs(title, text); len(pairs) != len(all) {
+				t.Fatalf("%s: %d pairs, %d words", a, len(pairs), len(all))
+			}
+			a.Forms(title, text)
+			a.Asked(text)
 		}
-		if pairs := zh.Pairs(title, text); len(pairs) != len(all) {
-			t.Fatalf("%d pairs, %d words", len(pairs), len(all))
-		}
-		zh.Forms(title, text)
-		zh.Asked(text)
 	})
+}
+
+// TestSeveralLanguages: with an analysis of several languages a question's word finds a passage's word in another
+// inflection, in each of the languages, and in its own form through the term; its function words ask for nothing.
+func TestSeveralLanguages(t *testing.T) {
+	several := OfLanguages([]string{"de", "en", "fr"})
+	if got := several.String(); got != "unicode-en+de+fr" {
+		t.Fatalf("the analysis is %s", got)
+	}
+	if again, err := ParseAnalysis("unicode-de+fr+en"); again != several || err != nil {
+		t.Errorf("%v, %v", again, err)
+	}
+	if known, ok := AnalysisOf(several.Version()); known != several || !ok {
+		t.Errorf("a file's version is read as %v, %t", known, ok)
+	}
+	for _, name := range []string{"unicode-en+xx", "unicode-+de", "unicode-de+"} {
+		if a, err := ParseAnalysis(name); err == nil {
+			t.Errorf("%q is %v", name, a)
+		}
+	}
+	for asked, passage := range map[string]string{
+		"Häuser": "das alte Haus", "Haus": "alte Häusern", "hauser": "die Häuser", "schoen": "schöne Türen",
+		"running": "he runs", "baker's": "the bakers",
+		"élève": "les élèves", "eleve": "des élèves", "eau": "de l'eau",
+		"天气": "今天天气好", "wifi": "Wi-Fi",
+	} {
+		if !meets(several, asked, passage) {
+			t.Errorf("%q does not find %q: terms %q, asked %q; passage %q and %q", asked, passage, several.QuestionTerms(asked),
+				several.AskedWords(asked), several.Words("", passage), several.Forms("", passage))
+		}
+	}
+	for asked, want := range map[string]string{
+		"was kostet die Fahrt nach Lyon": "kostet fahrt lyon",
+		"what was the war about":         "war",
+		"où est la gare de Lyon":         "gare lyon",
+		"what is the":                    "what is the",
+		"the war":                        "war",
+	} {
+		if got := strings.Join(several.QuestionTerms(asked), " "); got != want {
+			t.Errorf("%q asks for %q, want %q", asked, got, want)
+		}
+	}
+}
+
+// meets reports whether a passage has a term or a variant of a question.
+func meets(a Analysis, question, passage string) bool {
+	asked := append(a.QuestionTerms(question), a.AskedWords(question)...)
+	return slices.ContainsFunc(append(a.Words("", passage), a.Forms("", passage)...), func(entry string) bool {
+		return slices.Contains(asked, entry)
+	})
+}
+
+// TestOfLanguages: languages that are analysed alike have that analysis.
+func TestOfLanguages(t *testing.T) {
+	for want, codes := range map[string][]string{
+		"unicode": nil, "unicode-de": {"de"}, "unicode-no": {"nb", "nn"}, "unicode-unspaced": {"zh", "ja"},
+		"unicode-en+unspaced": {"zh", "en"}, "unicode-de+es": {"es", "de"},
+	} {
+		if got := OfLanguages(codes).String(); got != want {
+			t.Errorf("%q: %s, want %s", codes, got, want)
+		}
+	}
+	if got := OfLanguages([]string{"en", "pl"}); got != Unicode {
+		t.Errorf("English and Polish, of which there is no stemmer: %v", got)
+	}
 }

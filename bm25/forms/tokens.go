@@ -65,6 +65,13 @@ func (analysis Analysis) Pairs(title, text string) (tokens []string) {
 	return tokens
 }
 
+// QuestionTerms returns the terms that a question asks for, in order and with repetitions.
+func (analysis Analysis) QuestionTerms(question string) []string {
+	r := analysis.ReadingOf(question)
+	r.passOverFunctionWords()
+	return r.terms
+}
+
 // QuestionPairs returns the phrases of a question as the tokens of Pairs, in order and with repetitions.
 func (analysis Analysis) QuestionPairs(question string) []string {
 	return pairs(analysis.Terms(question))

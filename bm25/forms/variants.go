@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.org/conclave/internal/languages"
 )
 
 // A Variant is terms of a question in other forms. If the best form of a passage adds more
@@ -84,11 +86,12 @@ func countDistinct(terms []string) []CountedTerm {
 // with their counts, in the order of their texts. Call it once: it sorts the terms, and their order makes the
 // phrases.
 func (r *Reading) CountTerms(phrases bool) {
-	asked := r.terms
 	if phrases {
-		asked = PhrasesOf(r.terms)
+		r.Distinct = countDistinct(PhrasesOf(r.terms))
+		return
 	}
-	r.Distinct = countDistinct(asked)
+	r.passOverFunctionWords()
+	r.Distinct = countDistinct(r.terms)
 }
 
 // questionWord is a word of a question.
@@ -104,6 +107,7 @@ type Reading struct {
 	words     []questionWord
 	compounds []string      // none with the analysis Lucene
 	terms     []string      // in order and with repetitions
+	languages []string      // codes (Analysis.codes)
 	Distinct  []CountedTerm // terms or phrases, in the order of their texts
 }
 
@@ -118,7 +122,7 @@ func (r *Reading) find(text string) (at int, found bool) {
 // CountTerms(true) before PhraseVariants. With the analysis Lucene it has no words or compounds, so that no variants
 // are found.
 func (analysis Analysis) ReadingOf(question string) *Reading {
-	r := &Reading{Analyser: NewAnalyser(analysis)}
+	r := &Reading{Analyser: NewAnalyser(analysis), languages: analysis.codes()}
 	if !r.Analyser.Forms {
 		r.terms = analysis.Terms(question)
 		return r
@@ -135,12 +139,44 @@ func (analysis Analysis) ReadingOf(question string) *Reading {
 			r.compounds = append(r.compounds, compound)
 		}
 		if w == "" {
-			return r
+			break
 		}
 		q := questionWord{w, string(r.Analyser.Term(w)), t.end - len(w), t.end}
 		r.words = append(r.words, q)
 		if q.term != "" {
 			r.terms = append(r.terms, q.term)
+		}
+	}
+	return r
+}
+
+// passOverFunctionWords removes the terms of the function words of the question's language, unless all are such. In a
+// collection of several languages passages keep them, since a word of one language may be a function word of another.
+// It does nothing with an analysis of one language.
+func (r *Reading) passOverFunctionWords() {
+	if r.languages == nil {
+		return
+	}
+	codes := slices.DeleteFunc(
+		slices.Concat(r.languages, unspacedCodes), func(code string) bool { return code == unspaced },
+	)
+	code := languages.OfQuestion(r.text, codes)
+	function := languages.FunctionWordsOf(code)
+	if function == nil {
+		return
+	}
+	isFunction := func(w questionWord) bool {
+		return w.term == "" || function.Has(w.text) || languages.Opens(code, w.text)
+	}
+	if slices.ContainsFunc(r.words, func(w questionWord) bool { return !isFunction(w) }) {
+		r.terms = r.terms[:0]
+		for i := range r.words {
+			w := &r.words[i]
+			if isFunction(*w) {
+				w.term = ""
+			} else {
+				r.terms = append(r.terms, w.term)
+			}
 		}
 	}
 }
@@ -169,7 +205,7 @@ func (r *Reading) Variants(isForm func(term string) (bool, error)) ([]Variant, e
 		if w.term == "" {
 			continue
 		}
-		if onlyLetters(w.text) {
+		if a.several == nil && onlyLetters(w.text) {
 			if ok, err := isForm(w.term); err != nil {
 				return nil, err
 			} else if ok {
@@ -180,7 +216,7 @@ func (r *Reading) Variants(isForm func(term string) (bool, error)) ([]Variant, e
 		at := list.place(w.term)
 		list.add(at, w.term)
 		plain := a.plainForm(w.text, w.term)
-		for _, form := range []string{plain, a.joinedForm(w.text)} {
+		for _, form := range append([]string{plain, a.joinedForm(w.text)}, a.stemsOf(w.text)...) {
 			if form != "" && form != w.term {
 				list.add(at, form)
 			}

@@ -95,6 +95,11 @@ func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoic
 		s := &Sample{kept: first}
 		choice.Languages = s.languages()
 	case LanguageMulti:
+		s := &Sample{kept: first}
+		choice.Languages = s.languages()
+		if !slices.Contains(choice.Languages, shipped.English) {
+			choice.Languages = append(choice.Languages, shipped.English)
+		}
 	default:
 		choice.Languages = []string{o.Language}
 	}
@@ -102,8 +107,8 @@ func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoic
 		return choice, false, nil
 	}
 	choice.Analysis = o.Build.Words.Analysis
-	if len(choice.Languages) == 1 && choice.Analysis == forms.Unicode {
-		choice.Analysis = forms.OfLanguage(choice.Languages[0])
+	if choice.Analysis == forms.Unicode {
+		choice.Analysis = forms.OfLanguages(choice.Languages)
 	}
 	asked := o.Experts
 	if asked == "" {

@@ -36,7 +36,7 @@ type term struct {
 // termsOf returns the terms of a question in a field, FieldWords or FieldPairs: each once, in the order in which they
 // come.
 func termsOf(field string, analysis forms.Analysis, question string) (out terms) {
-	all := analysis.Terms(question)
+	all := analysis.QuestionTerms(question)
 	if field == schema.FieldPairs {
 		all = analysis.QuestionPairs(question)
 	}
