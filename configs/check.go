@@ -151,8 +151,8 @@ func (r *resolver) checkGenerators() {
 	}
 }
 
-// checkExperts adds a mistake for each expert with keys that contradict its being a bundle or a model behind an
-// interface, and a warning for each whose key would be sent unencrypted to another machine.
+// checkExperts adds a mistake for each expert and reranker with keys that contradict its being a bundle or a model behind
+// an interface, and a warning for each whose key would be sent unencrypted to another machine.
 func (r *resolver) checkExperts() {
 	for i, x := range r.config.Experts {
 		at := fmt.Sprintf("experts[%d]", i)
@@ -171,6 +171,18 @@ func (r *resolver) checkExperts() {
 			r.addMistake(at+".key_variable", x.KeyVariable, "key_file is set too: leave one of them out")
 		case x.CutTo > 0 && x.Normalise == "false":
 			r.addMistake(at+".normalise", x.Normalise, "contradicts cut_to: vectors that are cut are scaled to length 1")
+		}
+		r.warnOfOpenKey(at, x.Name, x.Address, x.KeyFile+x.KeyVariable)
+	}
+	for i, x := range r.config.Rerankers {
+		at := fmt.Sprintf("rerankers[%d]", i)
+		switch {
+		case x.Address == "" && x != Reranker{Name: x.Name}:
+			r.addMistake(at, x.Name, "has keys of a model behind an interface, and no address: a bundle has its name alone")
+		case x.Address != "" && x.Model == "" && x.Interface != "tei":
+			r.addMistake(at+".model", "", "is missing: the name of the model at %s", x.Address)
+		case x.KeyFile != "" && x.KeyVariable != "":
+			r.addMistake(at+".key_variable", x.KeyVariable, "key_file is set too: leave one of them out")
 		}
 		r.warnOfOpenKey(at, x.Name, x.Address, x.KeyFile+x.KeyVariable)
 	}

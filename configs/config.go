@@ -37,7 +37,7 @@ type Config struct {
 	Experts     []Expert    `yaml:"experts"`
 	// names of the readers that mark answers; empty: the shipped one, where it is
 	Readers    []string    `yaml:"readers" is:"name" unique:"true"`
-	Rerankers  []string    `yaml:"rerankers" is:"name" unique:"true"` // names of the rerankers
+	Rerankers  []Reranker  `yaml:"rerankers" short:"name"` // one that has a name alone may be written as the name
 	Writing    Writing     `yaml:"writing"`
 	Generators []Generator `yaml:"generators"`
 	Cache      string      `yaml:"cache" is:"path"`
@@ -178,6 +178,43 @@ func (cfg Config) Searches(name string) bool {
 	bundle, _, _ := strings.Cut(name, "@") // without the granularity
 	isNamed := func(x Expert) bool { return x.Name == name || x.Address != "" && x.Name == bundle }
 	return len(cfg.Bundled()) == 0 || slices.ContainsFunc(cfg.Experts, isNamed)
+}
+
+// Reranker names a reranker to load: a bundle or, with Address, a model behind an HTTP interface.
+type Reranker struct {
+	Name        string        `yaml:"name" is:"name" unique:"true"`
+	Address     string        `yaml:"address,omitempty" is:"endpoint"` // "": a bundle; ADDRESS/rerank is asked
+	Interface   string        `yaml:"interface,omitempty" oneof:"cohere tei"`
+	Model       string        `yaml:"model,omitempty" is:"model"` // its name there
+	KeyFile     string        `yaml:"key_file,omitempty" is:"path"`
+	KeyVariable string        `yaml:"key_variable,omitempty" is:"variable"` // in the place of KeyFile
+	Timeout     time.Duration `yaml:"timeout,omitempty" between:"0s 1m"`
+
+	Key Secret `yaml:"-"` // of KeyVariable
+}
+
+// MarshalYAML returns the name alone for a reranker that has nothing else, and else its keys.
+func (x Reranker) MarshalYAML() (any, error) {
+	if x == (Reranker{Name: x.Name}) {
+		return x.Name, nil
+	}
+	type keys Reranker // without this method
+	return keys(x), nil
+}
+
+// rerankerTimeout is how long a model behind an interface may score the passages of a question that has the time.
+const rerankerTimeout = 5 * time.Second
+
+// CompleteRerankers returns a copy of the rerankers in which values that are not set are the defaults.
+func (cfg Config) CompleteRerankers() []Reranker {
+	out := slices.Clone(cfg.Rerankers)
+	for i := range out {
+		if out[i].Address != "" {
+			out[i].Interface = cmp.Or(out[i].Interface, "cohere")
+			out[i].Timeout = cmp.Or(out[i].Timeout, rerankerTimeout)
+		}
+	}
+	return out
 }
 
 // Generator names a model behind OpenAI's chat interface, which writes answers.

@@ -69,16 +69,17 @@ func yamlDocuments(text []byte) (all []*yaml.Node, err error) {
 	}
 }
 
-// readText sets a key from the text of a variable or a flag, which source names: a list of strings is separated by
-// commas, a list of objects is YAML.
+// readText sets a key from the text of a variable or a flag, which source names: a list of strings, or of
+// names, is separated by commas, a list of objects is YAML.
 func (r *resolver) readText(source string, k key, text string) {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 	if k.isObjectList() {
 		if all, err := yamlDocuments([]byte(text)); err == nil && len(all) == 1 {
 			n = all[0]
 		}
-	} else if k.isList() {
-		n.Kind = yaml.SequenceNode
+	}
+	if k.isList() && (!k.isObjectList() || k.tag.Get("short") != "" && n.Kind == yaml.ScalarNode) {
+		n = &yaml.Node{Kind: yaml.SequenceNode}
 		for item := range strings.SplitSeq(text, ",") {
 			item = strings.TrimSpace(item)
 			if item != "" {
@@ -100,6 +101,9 @@ func (r *resolver) readValue(source string, k key, n *yaml.Node) {
 	}
 	r.places[k.path] = placeOf(source, n)
 	switch {
+	case k.isSection() && n.Kind == yaml.ScalarNode && k.tag.Get("short") != "":
+		keys, _ := k.keysBelow()
+		r.readValue(source, keys[k.tag.Get("short")], n)
 	case k.isSection() && n.Kind != yaml.MappingNode:
 		r.addMistake(k.path, n.Value, "has to be keys with values, \"key: value\"")
 	case k.isSection():

@@ -298,7 +298,7 @@ func TestSampleFile(t *testing.T) {
 		}
 	}
 	shown := regexp.MustCompile(`(?m)^#: `).ReplaceAllString(string(text), "")
-	shown = strings.NewReplacer("experts: []\n", "", "generators: []\n", "",
+	shown = strings.NewReplacer("experts: []\n", "", "generators: []\n", "", "rerankers: []  ", "x",
 		"auth:\n  disabled: false ", "x", "  keys: []  ", "x", "  converters: []  ", "x").Replace(shown)
 	lines := regexp.MustCompile(`(?m)^x.*\n`).ReplaceAllString(shown, "")
 	example, err := load(t, lines, nil)
@@ -306,7 +306,7 @@ func TestSampleFile(t *testing.T) {
 		t.Fatalf("with the examples: %v", err)
 	}
 	if len(example.Experts) != 3 || len(example.Generators) != 1 || len(example.Auth.Keys) != 1 ||
-		example.Experts[1].Threads != 2 {
+		example.Experts[1].Threads != 2 || len(example.Rerankers) != 2 || example.Rerankers[0].Name != "judge" {
 		t.Errorf("with the examples: %+v %+v", example.Experts, example.Auth)
 	}
 }

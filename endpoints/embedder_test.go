@@ -426,3 +426,70 @@ func TestChangeForgetsQuestions(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// TestAwaitProbe has a server that is still loading: the probe waits for it, and not for a refusal.
+func TestAwaitProbe(t *testing.T) {
+	f := newFake(t)
+	f.before = func(n int, _ []string, w http.ResponseWriter) bool {
+		return n <= 3 && answering(503, "")(n, nil, w)
+	}
+	if p, err := open(t, f.options()).AwaitProbe(t.Context()); err != nil || p.Dimension != 8 {
+		t.Error(p, err)
+	}
+	f.set(func() { f.before = answering(401, "") })
+	if _, err := open(t, f.options()).AwaitProbe(t.Context()); err == nil || !strings.Contains(err.Error(), "key") {
+		t.Error(err)
+	}
+	if requests, _ := f.seen(); requests != 5 {
+		t.Errorf("%d requests, want 5", requests)
+	}
+}
+
+// TestRerank compares the scores of both interfaces with those that the server gave, in the order of the passages.
+func TestRerank(t *testing.T) {
+	for _, c := range []struct {
+		kind, answer string
+		want         []float64
+		request      map[string]any
+	}{
+		{Cohere, `{"results":[{"index":1,"relevance_score":0.9},{"index":0,"relevance_score":0.5,"document":{"text":"x"}}]}`,
+			[]float64{0, math.Log(9)},
+			map[string]any{"model": "m", "query": "why", "documents": []any{"one", "two"}, "top_n": 2.0}},
+		{Cohere, `{"results":[{"index":1,"relevance_score":-3.5},{"index":0,"relevance_score":0.5}]}`,
+			[]float64{0.5, -3.5}, nil}, // no probabilities
+		{TEI, `[{"index":1,"score":0.25},{"index":0,"score":0.5}]`, []float64{0.5, 0.25},
+			map[string]any{"query": "why", "texts": []any{"one", "two"}, "raw_scores": true, "truncate": true}},
+		{Cohere, `{"results":[{"index":1,"relevance_score":0.9}]}`, nil, nil},
+		{Cohere, `{"results":[{"index":1,"relevance_score":0.9},{"index":1,"relevance_score":0.5}]}`, nil, nil},
+		{Cohere, `{"results":[{"index":1,"relevance_score":null},{"index":0,"relevance_score":0.5}]}`, nil, nil},
+		{TEI, `[{"index":1,"score":0.25},{"index":7,"score":0.5}]`, nil, nil},
+		{TEI, `[{"index":1,"score":1e999},{"index":0,"score":0.5}]`, nil, nil},
+	} {
+		f := newFake(t)
+		f.before = answering(200, c.answer)
+		o := f.options()
+		o.Server.Interface = c.kind
+		r, err := NewReranker(o.Server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Score(t.Context(), "why", []string{"one", "two"})
+		if c.want == nil {
+			if err == nil {
+				t.Errorf("%s: got %v", c.answer, got)
+			}
+			continue
+		}
+		for i, want := range c.want {
+			if err != nil || math.Abs(got[i]-want) > 1e-9 {
+				t.Errorf("%s: got %v, %v, want %v", c.answer, got, err, c.want)
+			}
+		}
+		if f.paths[0] != "/v1/rerank" || c.request != nil && !reflect.DeepEqual(f.requests[0], c.request) {
+			t.Errorf("asked %s %v, want %v", f.paths[0], f.requests[0], c.request)
+		}
+		if r.Expect(2) <= 0 {
+			t.Error("it is not known how long the next request takes")
+		}
+	}
+}

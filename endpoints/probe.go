@@ -5,12 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // probeTexts are those by whose vectors a model is known again.
@@ -115,6 +118,27 @@ func (e *Embedder) Probe(ctx context.Context) (*Probe, error) {
 		return nil, err
 	}
 	return e.Probed(), nil
+}
+
+// AwaitProbe is Probe, repeated after failures that may pass until ctx ends. The error is that of the last attempt.
+func (e *Embedder) AwaitProbe(ctx context.Context) (*Probe, error) {
+	var last error
+	waits := backoff.NewExponentialBackOff()
+	waits.InitialInterval = e.options.FirstWait
+	p, err := backoff.Retry(ctx, func() (*Probe, error) {
+		p, err := e.Probe(ctx)
+		if err != nil && (last == nil || ctx.Err() == nil) {
+			last = err
+		}
+		if failed, ok := errors.AsType[*Error](err); err != nil && (!ok || !failed.Again) {
+			return nil, backoff.Permanent(err)
+		}
+		return p, err
+	}, backoff.WithBackOff(waits))
+	if err != nil {
+		return nil, last
+	}
+	return p, nil
 }
 
 // remember makes the vectors of probeTexts the newest probe. If they are not those of the probe before, the kept

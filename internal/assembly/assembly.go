@@ -62,6 +62,20 @@ type Absent struct {
 	Silent bool // it would not be searched, and is needed for writing alone
 }
 
+// hasChanged reports whether the expert is left out since the model behind its interface is not that of the collection.
+func (x *Absent) hasChanged() bool {
+	changed := new(experts.ChangedError)
+	return errors.As(x.Cause, &changed)
+}
+
+// reason returns in words for users why the expert is left out.
+func (x *Absent) reason() string {
+	if changed := new(experts.ChangedError); errors.As(x.Cause, &changed) {
+		return changed.Advice()
+	}
+	return "its bundle cannot be used"
+}
+
 // New returns an Assembly in which nothing is open. Call Load and then Start; Close ends both.
 func New(o Options) *Assembly { return &Assembly{options: o} }
 
@@ -155,8 +169,13 @@ func (a *Assembly) leaveOut(failed map[string]error) error {
 			errs = append(errs, err)
 			continue
 		}
-		a.options.Log.Error("an expert is left out: its bundle cannot be used", "expert", name, "cause", err)
-		a.Absent = append(a.Absent, Absent{Name: name, Cause: err})
+		absent := Absent{Name: name, Cause: err}
+		message := "an expert is left out: its bundle cannot be used"
+		if absent.hasChanged() {
+			message = "an expert is left out: its model is another one"
+		}
+		a.options.Log.Error(message, "expert", name, "cause", err)
+		a.Absent = append(a.Absent, absent)
 	}
 	slices.SortFunc(a.Absent, func(x, y Absent) int { return strings.Compare(x.Name, y.Name) })
 	return errors.Join(errs...)

@@ -87,7 +87,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		if x.Silent {
 			continue
 		}
-		made.Absent = append(made.Absent, reply.Missing{Source: x.Name, Reason: "its bundle cannot be used"})
+		made.Absent = append(made.Absent, reply.Missing{Source: x.Name, Reason: x.reason()})
 	}
 	if record == nil {
 		err = a.shippedGate(&made)

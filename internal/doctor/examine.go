@@ -237,12 +237,17 @@ func examineEndpoints(ctx context.Context, config configs.Config) (out []Finding
 	return out
 }
 
-// examineRemoteExperts returns a finding for each configured expert behind an interface: whether it answers, and what
-// is sent there. It is a note if a server starts all the same.
+// examineRemoteExperts returns a finding for each configured expert and reranker behind an interface: whether it answers,
+// and what is sent there. It is a note if a server starts all the same.
 func examineRemoteExperts(ctx context.Context, config configs.Config) (out []Finding) {
 	stored, _ := stores.Experts(ctx, config) // an error is a finding of the collection's, or the store's
-	for _, check := range experts.CheckRemote(ctx, config, stored) {
+	checks := experts.CheckRemote(ctx, config, stored)
+	rerankers := experts.CheckRerankers(ctx, config)
+	for i, check := range slices.Concat(checks, rerankers) {
 		f := Finding{What: "expert " + check.Name, Status: StatusOK, Detail: check.Detail}
+		if i >= len(checks) {
+			f.What = "reranker " + check.Name
+		}
 		switch {
 		case check.Unusable:
 			f = failedFinding(f.What, check.Err)

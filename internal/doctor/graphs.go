@@ -71,7 +71,12 @@ func examineCUDA(config configs.Config, cache provision.Cache, ort *encoder.Runt
 
 // readersAndRerankers returns the names of the bundles of readers and rerankers that a server would load.
 func readersAndRerankers(config configs.Config, cache provision.Cache) []string {
-	names := slices.Concat(config.Readers, config.Rerankers)
+	names := slices.Clone(config.Readers)
+	for _, r := range config.Rerankers {
+		if r.Address == "" {
+			names = append(names, r.Name)
+		}
+	}
 	if len(config.Readers) == 0 {
 		if shipped.Installed(cache, shipped.Reader) {
 			names = append(names, shipped.Reader)

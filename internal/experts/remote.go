@@ -78,16 +78,9 @@ const openingTime = 5 * time.Second
 // openEmbedder returns the model of a configured endpoint, without asking it for anything. It fails if its key cannot
 // be read.
 func openEmbedder(x configs.Expert, cacheEntries, dimension int) (*endpoints.Embedder, *endpoints.Options, error) {
-	key := string(x.Key)
-	if x.KeyVariable != "" && key == "" {
-		return nil, nil, fmt.Errorf("expert %s: the variable %s (key_variable) is not set", x.Name, x.KeyVariable)
-	}
-	if x.KeyFile != "" {
-		var err error
-		key, err = readKey("expert "+x.Name, x.KeyFile)
-		if err != nil {
-			return nil, nil, err
-		}
+	key, err := keyFrom("expert "+x.Name, string(x.Key), x.KeyVariable, x.KeyFile)
+	if err != nil {
+		return nil, nil, err
 	}
 	o := endpoints.Options{
 		Server: endpoints.Server{
@@ -103,6 +96,18 @@ func openEmbedder(x configs.Expert, cacheEntries, dimension int) (*endpoints.Emb
 		return nil, nil, fmt.Errorf("expert %s: %w", x.Name, err)
 	}
 	return e, &o, nil
+}
+
+// keyFrom returns the key of a model, such as "expert hosted": key, the value of variable, if that has a name, or else
+// the word in file, or "" if there is no file. It fails if the variable is empty or the file has not exactly one word.
+func keyFrom(of, key, variable, file string) (string, error) {
+	switch {
+	case variable != "" && key == "":
+		return "", fmt.Errorf("the key of %s: the variable %s (key_variable) is not set", of, variable)
+	case file != "":
+		return readKey(of, file)
+	}
+	return key, nil
 }
 
 // patience is how long a request for passages is repeated after failures.
@@ -132,11 +137,17 @@ func (x *Set) openRemote(name string) (*models.Bundle, *remoteEncoder, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(min(config.Timeout, openingTime), openingTime))
+	ctx, cancel := context.WithTimeout(context.Background(), openingTime)
 	defer cancel()
 	probe := r.Probed()
-	if probe == nil {
+	switch {
+	case probe != nil:
+	case r.stored != nil:
 		probe, err = r.Probe(ctx)
+	default: // nothing can be done without it
+		waiting, cancel := context.WithTimeout(context.Background(), config.Timeout)
+		defer cancel()
+		probe, err = r.AwaitProbe(waiting)
 	}
 	if err == nil {
 		err = r.check()
@@ -145,7 +156,7 @@ func (x *Set) openRemote(name string) (*models.Bundle, *remoteEncoder, error) {
 			"expert", name, "host", endpoints.Host(config.Address), "cause", err)
 		err = nil
 	} else if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("its server did not answer within %v", openingTime)
+		err = fmt.Errorf("its server did not answer within %v", config.Timeout)
 	}
 	if err != nil {
 		if changed := new(ChangedError); errors.As(err, &changed) {
@@ -155,6 +166,8 @@ func (x *Set) openRemote(name string) (*models.Bundle, *remoteEncoder, error) {
 			fmt.Errorf("expert %s, model %q at %s: %w", name, config.Model, endpoints.Host(config.Address), err), r.Close(),
 		)
 	}
+	x.log.Info("an expert sends questions and passages to another server",
+		"expert", name, "host", endpoints.Host(config.Address))
 	if r.stored == nil {
 		made := r.sends.FingerprintOf(probe)
 		r.stored = &made

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
+	"example.org/conclave/endpoints"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/models"
 	"example.org/conclave/search/learned"
@@ -52,8 +54,8 @@ func (x *Set) openRerankers() (rerankers []scorer, err error) {
 			return nil, errors.New("search.rerank is true, and rerankers names none")
 		}
 	}
-	for _, name := range x.config.Rerankers {
-		r, err := x.openReranker(name)
+	for _, c := range x.config.CompleteRerankers() {
+		r, err := x.openReranker(c)
 		if err != nil {
 			return rerankers, fmt.Errorf("rerankers: %w", err)
 		}
@@ -72,10 +74,21 @@ func (x *Set) readerNamed(name string) *reader {
 	return nil
 }
 
-// openReranker returns the named reranker: one of the set's readers, or else a bundle of a reader or reranker that it
-// loads. It logs if the model runs on the processor though a GPU was wanted. It fails if the bundle is missing or
-// damaged, or the model or the runtime cannot be loaded.
-func (x *Set) openReranker(name string) (scorer, error) {
+// openReranker returns a configured reranker: a model behind an interface, one of the set's readers, or else a bundle
+// of a reader or reranker that it loads. It logs where texts are sent, and if the model runs on the processor though a
+// GPU was wanted. It fails if the bundle is missing or damaged, a key cannot be read, or the model or the runtime
+// cannot be loaded.
+func (x *Set) openReranker(c configs.Reranker) (scorer, error) {
+	name := c.Name
+	if c.Address != "" {
+		r, err := openRemoteReranker(c)
+		if err != nil {
+			return nil, err
+		}
+		x.log.Info("a reranker sends questions and passages to another server",
+			"reranker", name, "host", endpoints.Host(c.Address))
+		return r, nil
+	}
 	if r := x.readerNamed(name); r != nil {
 		return &readerAsReranker{reader: r, shared: true}, nil
 	}

@@ -114,8 +114,10 @@ type RerankerInfo struct {
 	Fingerprint string `json:"fingerprint"`
 	Provider    string `json:"provider"`
 	Precision   string `json:"precision"`
-	MaxTokens   int    `json:"max_tokens"` // of question and passage together
-	Calibrated  bool   `json:"calibrated"`
+	MaxTokens   int    `json:"max_tokens"` // of question and passage together; 0: not known
+	// Endpoint says where questions and passages are sent; nil: nowhere.
+	Endpoint   *EndpointInfo `json:"endpoint,omitempty"`
+	Calibrated bool          `json:"calibrated"`
 	// Usual says that nobody configured it: it does not take the place of late interaction for texts that are not stored,
 	// and calibrating a collection does not fit it.
 	Usual bool `json:"-"`

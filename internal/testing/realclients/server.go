@@ -134,7 +134,7 @@ func Judge(tb testing.TB) func(*configs.Config) {
 			tiny.Expert{Name: "judge", Seed: 5, Reranker: true}); err != nil {
 			tb.Fatal(err)
 		}
-		c.Rerankers = []string{"judge"}
+		c.Rerankers = []configs.Reranker{{Name: "judge"}}
 	}
 }
 

@@ -204,6 +204,9 @@ func (p *Findings) setStatus(ctx context.Context, f *Finding) {
 	if f.Status != reply.StatusOK {
 		f.Hits, f.Sure = nil, nil
 	}
+	if advice := run.AdviceOf(f.Cause); f.Reason == "" && f.Status == reply.StatusFailed && advice != "" {
+		f.Reason = "it failed: " + advice
+	}
 	if f.Reason == "" {
 		switch f.Status {
 		case reply.StatusDeadline:
