@@ -151,8 +151,8 @@ func (r *resolver) checkGenerators() {
 	}
 }
 
-// checkExperts adds a mistake for each expert and reranker with keys that contradict its being a bundle or a model behind
-// an interface, and a warning for each whose key would be sent unencrypted to another machine.
+// checkExperts adds a mistake for each expert and reranker with keys that contradict its being a bundle or a model
+// behind an interface, and a warning for each whose key would be sent unencrypted to another machine.
 func (r *resolver) checkExperts() {
 	for i, x := range r.config.Experts {
 		at := fmt.Sprintf("experts[%d]", i)

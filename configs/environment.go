@@ -63,8 +63,8 @@ func isKubernetes(name string) bool {
 	return strings.HasPrefix(rest, "SERVICE_") || rest == "PORT" || strings.HasPrefix(rest, "PORT_")
 }
 
-// readKeys sets the keys of the experts and rerankers that name a variable in environ, which has the form of os.Environ.
-// One that is not there stays "".
+// readKeys sets the keys of the experts and rerankers that name a variable in environ, which has the form of
+// os.Environ. One that is not there stays "".
 func (r *resolver) readKeys(environ []string) {
 	for i := range r.config.Experts {
 		if x := &r.config.Experts[i]; x.KeyVariable != "" {

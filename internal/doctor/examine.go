@@ -237,8 +237,8 @@ func examineEndpoints(ctx context.Context, config configs.Config) (out []Finding
 	return out
 }
 
-// examineRemoteExperts returns a finding for each configured expert and reranker behind an interface: whether it answers,
-// and what is sent there. It is a note if a server starts all the same.
+// examineRemoteExperts returns a finding for each configured expert and reranker behind an interface: whether it
+// answers, and what is sent there. It is a note if a server starts all the same.
 func examineRemoteExperts(ctx context.Context, config configs.Config) (out []Finding) {
 	stored, _ := stores.Experts(ctx, config) // an error is a finding of the collection's, or the store's
 	checks := experts.CheckRemote(ctx, config, stored)

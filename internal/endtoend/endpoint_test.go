@@ -31,7 +31,8 @@ func endpointLines() string {
 	return lines.String()
 }
 
-// endpointConfig returns the configuration of an expert whose model is that of another process, by one of its interfaces.
+// endpointConfig returns the configuration of an expert whose model is that of another process, by one of its
+// interfaces.
 func endpointConfig(peer *process, kind, more string) string {
 	address := peer.url
 	question := "{input_type: query}"
