@@ -94,7 +94,7 @@ func (l *lineUp) topicOf(
 	messages []string,
 ) (answering.Topic, error) {
 	last := len(messages) - 1
-	if talk.Classify(messages[last], last > 0) != talk.Question {
+	if kind, _ := talk.Classify(messages[last], last > 0); kind != talk.Question {
 		return before, nil
 	}
 	p, err := l.plan(&Request{Question: messages[last], Filter: q.Filter})

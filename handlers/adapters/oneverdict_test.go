@@ -101,7 +101,8 @@ func TestOneVerdict(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			x := all[name]
 			answers := name == "chat" || name == "MCP's answer"
-			if answers && talk.Classify(question, false) != talk.Question { // is answered without a search
+			kind, _ := talk.Classify(question, false)
+			if answers && kind != talk.Question { // is answered without a search
 				if x.verdict != "" || want == string(reply.VerdictFound) {
 					t.Errorf("%q: %s says %q, and the API %q", question, name, x.verdict, want)
 				}

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/corpus"
@@ -43,22 +42,24 @@ func (a *chatAnswer) answerTalk(ctx context.Context, e handlers.Engine, r *searc
 		a.appendText("%s", answer)
 		return a.endTalk(taskNote)
 	}
-	switch kind := talk.Classify(message, follows); kind {
+	kind, language := talk.Classify(message, follows)
+	say := phrasesIn(language)
+	switch kind {
 	case talk.Question:
 		if len(r.Filter.Documents) > 0 {
 			return nil, nil
 		}
 		return a.talkAboutOne(ctx, e, r, message)
 	case talk.Thanks:
-		a.appendText("You are welcome.")
+		a.appendText("%s", say.welcome)
 	case talk.Goodbye:
-		a.appendText("Goodbye.")
+		a.appendText("%s", say.goodbye)
 	default:
 		all, err := listDocuments(ctx, e)
 		if err != nil {
 			return nil, err
 		}
-		a.talkAboutAll(kind, all)
+		a.talkAboutAll(kind, all, say)
 	}
 	return a.endTalk(talkNote)
 }
@@ -121,67 +122,55 @@ func listDocuments(ctx context.Context, e handlers.Engine) (all collectionOvervi
 
 // sizeText returns the size of the collection as text for a sentence, such as "more than 50 documents with 3,000
 // passages"; only the passages if there are no documents.
-func (o *collectionOverview) sizeText() string {
-	passages := countOf(o.passages, "passage")
+func (o *collectionOverview) sizeText(say *phrases) string {
+	passages := say.countPassages(o.passages)
 	if len(o.documents) == 0 {
 		return passages
 	}
-	documents := countOf(len(o.documents), "document")
+	documents := say.countDocuments(len(o.documents))
 	if o.more {
-		documents = "more than " + documents
+		documents = fmt.Sprintf(say.moreThan, documents)
 	}
-	return documents + " with " + passages
+	return fmt.Sprintf(say.with, documents, passages)
 }
 
 // someTitles returns the titles of at most so many documents (most), picked at equal distances from the list, as "“A”,
 // “B” and “C”". It returns "" if there are no documents.
-func (o *collectionOverview) someTitles(most int) string {
-	var names []string
+func (o *collectionOverview) someTitles(most int, say *phrases) string {
 	n := min(most, len(o.documents))
-	for i := range n {
+	names := make([]string, n)
+	for i := range names {
 		d := o.documents[i*len(o.documents)/n]
-		names = append(names, "“"+titleOf(d.Title, d.ID)+"”")
+		names[i] = fmt.Sprintf(say.quotes, titleOf(d.Title, d.ID))
 	}
-	if len(names) > 1 {
-		names = append(names[:len(names)-2], names[len(names)-2]+" and "+names[len(names)-1])
-	}
-	return strings.Join(names, ", ")
+	return say.list(names)
 }
 
-// countOf returns a number with a noun, in the plural unless it is 1.
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// talkAboutAll appends the answer to a message of a kind that concerns the whole collection. For other kinds it appends
-// nothing.
-func (a *chatAnswer) talkAboutAll(kind talk.Kind, all collectionOverview) {
+// talkAboutAll appends the answer to a message of a kind that concerns the whole collection, in the language of say.
+// For other kinds it appends nothing.
+func (a *chatAnswer) talkAboutAll(kind talk.Kind, all collectionOverview, say *phrases) {
 	examples := ""
-	if titles := all.someTitles(fewShown); titles != "" {
-		examples = " Ask about " + titles + ", for example."
+	if titles := all.someTitles(fewShown, say); titles != "" {
+		examples = fmt.Sprintf(say.examples, titles)
 	}
 	switch kind {
 	case talk.Greeting:
-		a.appendText("Hello. I answer questions from %s, which has %s.%s", a.collection, all.sizeText(), examples)
+		a.appendText(say.greeting, a.collection, all.sizeText(say), examples)
 	case talk.Aside:
-		a.appendText("I answer questions from %s.%s", a.collection, examples)
+		a.appendText(say.aside, a.collection, examples)
 	case talk.Who:
-		a.appendText("I am a program that answers questions from %s, which has %s. "+
-			"I say where each answer stands, and I say so where I find none.%s", a.collection, all.sizeText(), examples)
+		a.appendText(say.who, a.collection, all.sizeText(say), examples)
 	case talk.Count, talk.About:
-		a.appendText("%s has %s.", a.collection, all.sizeText())
-		a.appendTitles(all.documents)
+		a.appendText(say.has, a.collection, all.sizeText(say))
+		a.appendTitles(all.documents, say)
 	case talk.Updated:
-		a.appendAges(all)
+		a.appendAges(all, say)
 	}
 }
 
 // appendTitles appends the titles and ids of at most mostShown documents, evenly chosen, as a list, and how many these
 // are if there are more; nothing if there are none.
-func (a *chatAnswer) appendTitles(documents []corpus.Document) {
+func (a *chatAnswer) appendTitles(documents []corpus.Document, say *phrases) {
 	if len(documents) == 0 {
 		return
 	}
@@ -192,7 +181,7 @@ func (a *chatAnswer) appendTitles(documents []corpus.Document) {
 		a.appendText("- %s\n", describeDocument(&d))
 	}
 	if n < len(documents) {
-		a.appendText("\nThese are %d of them.", n)
+		a.appendText("\n"+say.some, n)
 	}
 }
 
@@ -206,29 +195,26 @@ func describeDocument(d *corpus.Document) string {
 
 // appendAges appends which documents were changed last and first, out of those in all that have a date; if none has, it
 // says that this is not known.
-func (a *chatAnswer) appendAges(all collectionOverview) {
+func (a *chatAnswer) appendAges(all collectionOverview, say *phrases) {
 	dated := slices.DeleteFunc(slices.Clone(all.documents), func(d corpus.Document) bool { return d.Modified.IsZero() })
 	if len(dated) == 0 {
-		a.appendText("%s has %s. It is not known when they were changed last.", a.collection, all.sizeText())
+		a.appendText(say.unknownAge, a.collection, all.sizeText(say))
 		return
 	}
 	byTime := func(x, y corpus.Document) int { return x.Modified.Compare(y.Modified) }
 	oldest := slices.MinFunc(dated, byTime)
 	newest := slices.MaxFunc(dated, byTime)
-	a.appendText("%s has %s.", a.collection, all.sizeText())
+	a.appendText(say.has, a.collection, all.sizeText(say))
 	if all.more {
-		a.appendText(" Of the first %d:", len(all.documents))
+		a.appendText(say.first, len(all.documents))
 	}
-	if dateOf(newest.Modified) == dateOf(oldest.Modified) {
-		a.appendText(" All with a date were changed on %s.", dateOf(newest.Modified))
+	if say.dayOf(newest.Modified) == say.dayOf(oldest.Modified) {
+		a.appendText(say.sameDay, say.dayOf(newest.Modified))
 		return
 	}
-	a.appendText(" The newest is %s, changed on %s; the oldest is %s, changed on %s.",
-		describeDocument(&newest), dateOf(newest.Modified), describeDocument(&oldest), dateOf(oldest.Modified))
+	a.appendText(say.ages, describeDocument(&newest), say.dayOf(newest.Modified), describeDocument(&oldest),
+		say.dayOf(oldest.Modified))
 }
-
-// dateOf returns a day in words, such as 2 January 2006.
-func dateOf(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
 // talkAboutOne describes a document if message asks what a document of this name says, or asks which one is meant if
 // there are several, and returns the results that the answer cites. If message asks what the document says about
@@ -257,7 +243,7 @@ func (a *chatAnswer) talkAboutOne(
 			return nil, nil
 		case len(named) > 1:
 			a.appendText("%s has several documents of this name. Which one is meant?", a.collection)
-			a.appendTitles(named)
+			a.appendTitles(named, phrasesIn(""))
 			return a.endTalk(talkNote)
 		default:
 			return a.describeOne(ctx, e, &named[0])
@@ -303,9 +289,9 @@ func (a *chatAnswer) describeOne(ctx context.Context, e handlers.Engine, d *corp
 	if err != nil {
 		return nil, err
 	}
-	a.appendText("**%s** has %s", describeDocument(d), countOf(d.Passages, "passage"))
+	a.appendText("**%s** has %s", describeDocument(d), phrasesIn("").countPassages(d.Passages))
 	if !d.Modified.IsZero() {
-		a.appendText(" and was changed on %s", dateOf(d.Modified))
+		a.appendText(" and was changed on %s", phrasesIn("").dayOf(d.Modified))
 	}
 	a.appendText(".")
 	if len(headings) > 1 {

@@ -32,6 +32,11 @@ func TestTalk(t *testing.T) {
 			"has 3 documents with 6 passages.", "- shop/guide.md\n", "- Mill (shop/mill.pdf)\n", "- tea\n",
 		}},
 		{[]string{"what is this about?"}, []string{"3 documents", "- Mill (shop/mill.pdf)"}},
+		{[]string{"Hallo, wer sind Sie?"}, []string{"Ich bin ein Programm", "3 Dokumente (6 Passagen)", "„Mill“ und „tea“"}},
+		{[]string{"Merci beaucoup !"}, []string{"Je vous en prie."}},
+		{[]string{"¿Cuántos documentos hay?"}, []string{"tiene 3 documentos con 6 pasajes.", "- tea\n"}},
+		{[]string{"文書は最新ですか？"}, []string{"3 件の文書（6 箇所）", "2026年5月4日"}},
+		{[]string{"谢谢！"}, []string{"不客气。"}},
 		{[]string{"How old are your documents?"}, []string{"3 documents with 6 passages. All with a date were changed on 4 May 2026."}},
 		{[]string{"Summarise mill.pdf, please."}, []string{
 			"**Mill (shop/mill.pdf)** has 2 passages and was changed on 4 May 2026. It is about:\n\n- Use\n- Care\n",

@@ -14,14 +14,14 @@ type Mention struct {
 }
 
 // Mentions returns the ways to read a message as one about a document, the likeliest first; nil if there are none
-// or it has more than mostMention bytes. It does not know which documents there are.
+// or it has more than mostMention bytes. It knows English forms, and not which documents there are.
 func Mentions(message string) (out []Mention) {
 	text := strings.Join(strings.Fields(strings.Trim(message, " \t\r\n?!.")), " ")
 	if len(text) > mostMention {
 		return nil
 	}
 	text = polite.ReplaceAllString(text, "")
-	for _, t := range learned().templates {
+	for _, t := range learned()[0].templates {
 		found := t.pattern.FindStringSubmatch(text)
 		if found == nil {
 			continue

@@ -3,8 +3,9 @@
 package talk
 
 import (
-	_ "embed"
+	"embed"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -14,7 +15,7 @@ import (
 // Kind is the kind of a message, by what it asks for.
 type Kind string
 
-// Kinds of messages. examples.txt has examples of each.
+// Kinds of messages. examples.en.txt has examples of each.
 const (
 	Question Kind = "question" // something that documents may answer
 	Greeting Kind = "greeting" // "hello"
@@ -40,11 +41,24 @@ const (
 	smoothing    = .05 // added to the count of each word and pair of words of a kind
 )
 
-// Classify returns the kind of a message that names no document; never Document or Within. follows says whether the
-// user asked something before. A message is a Question unless all its words are in the examples of another kind,
-// and make that kind more likely; so are an empty one and one that asks for two kinds of things.
-func Classify(message string, follows bool) Kind {
-	model := learned()
+// Languages are those in which messages other than questions are known, by their codes of ISO 639-1.
+var Languages = []string{"en", "de", "es", "fr", "ja", "zh"}
+
+// Classify returns the kind of a message that names no document, never Document or Within, and the first of Languages
+// in which it is of that kind; "" for a Question. follows says whether the user asked something before. A message is a
+// Question unless all its words are in one language's examples of another kind, and make that kind more likely; so are
+// an empty one and one that asks for two kinds of things.
+func Classify(message string, follows bool) (kind Kind, language string) {
+	for i, m := range learned() {
+		if kind := m.classifyMessage(message, follows); kind != Question {
+			return kind, Languages[i]
+		}
+	}
+	return Question, ""
+}
+
+// classifyMessage returns the kind of a message in the model's language, as Classify describes it.
+func (m *model) classifyMessage(message string, follows bool) Kind {
 	kind := Aside
 	parts := 0
 	for _, part := range strings.FieldsFunc(message, endsClause) {
@@ -53,7 +67,7 @@ func Classify(message string, follows bool) Kind {
 			continue
 		}
 		parts++
-		switch k := model.classifyAround(words, follows); {
+		switch k := m.classifyAround(words, follows); {
 		case k == Question:
 			return Question
 		case courtesies[kind] && (k != Aside || parts == 1):
@@ -99,13 +113,15 @@ func TrimCourtesies(message string) string {
 // isCourtesy reports whether a part of a message has words, all of which are a courtesy.
 func isCourtesy(part string) bool {
 	words := wordsOf(part)
-	return len(words) > 0 && courtesies[learned().classify(words, false)]
+	is := func(m *model) bool { return courtesies[m.classify(words, false)] }
+	return len(words) > 0 && slices.ContainsFunc(learned(), is)
 }
 
 // endsClause reports whether a rune ends a part of a message that is classified separately.
 func endsClause(r rune) bool { return strings.ContainsRune(".!?,;:\n。！？、，", r) }
 
-// wordsOf returns the words of a text in lower case, without apostrophes, and each symbol such as 👍 as a word.
+// wordsOf returns the words of a text in lower case, without apostrophes. Each symbol such as 👍 is a word, and so is
+// each character of Chinese and Japanese, which have no spaces between words.
 func wordsOf(text string) (words []string) {
 	var word strings.Builder
 	end := func() {
@@ -116,6 +132,9 @@ func wordsOf(text string) (words []string) {
 	}
 	for _, r := range strings.ToLower(text) {
 		switch {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+			end()
+			words = append(words, string(r))
 		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
 			word.WriteRune(r)
 		case r == '\'' || r == '’':
@@ -180,14 +199,24 @@ type model struct {
 	templates []template
 }
 
-// learned returns the model of examples.txt, which is made at the first call.
-var learned = sync.OnceValue(func() *model { return learnFrom(examples) })
+// learned returns the models of Languages, in their order, which are made at the first call.
+var learned = sync.OnceValue(func() []*model {
+	models := make([]*model, len(Languages))
+	for i, language := range Languages {
+		text, err := examples.ReadFile("examples." + language + ".txt")
+		if err != nil {
+			panic(err) // it is in the program
+		}
+		models[i] = learnFrom(string(text))
+	}
+	return models
+})
 
-//go:embed examples.txt
-var examples string
+//go:embed examples.*.txt
+var examples embed.FS
 
-// learnFrom returns the model of a text with examples, in the form that the head of examples.txt describes. It does not
-// check the form. The text must have a kind "question": without it, classifying a message with the model panics.
+// learnFrom returns the model of a text with examples, in the form that the head of examples.en.txt describes. It does
+// not check the form. The text must have a kind "question": without it, classifying a message with the model panics.
 func learnFrom(text string) *model {
 	m := &model{}
 	all := map[string]bool{}
@@ -282,8 +311,13 @@ func (m *model) classify(words []string, follows bool) Kind {
 	return best.kind
 }
 
-// hasAll reports whether the examples of the kind have each of the words.
+// hasAll reports whether the examples of the kind have each of the words. One word alone has to begin one of them and
+// to end one, too, except for courtesies: "mit" is in "spreche ich mit einem menschen", and alone it asks for something
+// else.
 func (c *class) hasAll(words []string) bool {
+	if len(words) == 1 && !courtesies[c.kind] && (c.counts[" "+words[0]] == 0 || c.counts[words[0]+" "] == 0) {
+		return false
+	}
 	for _, w := range words {
 		if !c.words[w] {
 			return false

@@ -53,7 +53,7 @@ func TestClassify(t *testing.T) {
 		},
 	} {
 		for _, message := range messages {
-			if got := Classify(message, false); got != kind {
+			if got, _ := Classify(message, false); got != kind {
 				t.Errorf("%q is %s, want %s", message, got, kind)
 			}
 		}
@@ -61,11 +61,11 @@ func TestClassify(t *testing.T) {
 	for message, kind := range map[string]Kind{
 		"what is this about?": Question, "what is this collection about?": About, "thanks": Thanks, "summary": Question,
 	} {
-		if got := Classify(message, true); got != kind {
+		if got, _ := Classify(message, true); got != kind {
 			t.Errorf("behind a question %q is %s, want %s", message, got, kind)
 		}
 	}
-	if got := Classify("what is this about?", false); got != About {
+	if got, _ := Classify("what is this about?", false); got != About {
 		t.Errorf("at the beginning it is %s", got)
 	}
 }
@@ -102,7 +102,7 @@ func TestBehindAQuestion(t *testing.T) {
 		"and how old?", "how old is it?", "how many?", "and how many are there?", "when?", "how big?", "how new is it?",
 		"what about it?", "and what is it about?",
 	} {
-		if kind := Classify(message, true); kind != Question {
+		if kind, _ := Classify(message, true); kind != Question {
 			t.Errorf("%q is %s", message, kind)
 		}
 	}
@@ -110,7 +110,7 @@ func TestBehindAQuestion(t *testing.T) {
 		"how many documents are there?": Count, "and who are you?": Who, "what can I ask?": Who, "thank you!": Thanks,
 		"when were you updated?": Updated, "how old are your documents?": Updated, "which documents do you have?": Count,
 	} {
-		if kind := Classify(message, true); kind != want {
+		if kind, _ := Classify(message, true); kind != want {
 			t.Errorf("%q is %s, want %s", message, kind, want)
 		}
 	}

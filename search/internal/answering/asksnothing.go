@@ -30,7 +30,7 @@ const longestPlural = 2
 //
 // In a conversation only the first applies. first is the ranking. If the first passage cannot be read, it returns "".
 func (a *Answer) asksNothing(ctx context.Context, first []fusion.Item) string {
-	if talk.Classify(a.Found.Inquiry.Question, len(a.Found.Inquiry.Before) > 0) != talk.Question {
+	if kind, _ := talk.Classify(a.Found.Inquiry.Question, len(a.Found.Inquiry.Before) > 0); kind != talk.Question {
 		return "this greets, thanks, or asks about the collection itself: passages do not answer it"
 	}
 	words := strings.Fields(a.Found.Inquiry.Question)
