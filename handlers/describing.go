@@ -18,9 +18,6 @@ import (
 // sampledPassages is the number of random passages by which a collection's languages and metadata are described.
 const sampledPassages = 32
 
-// tellingBytes is how many bytes of a text, at most, decide which language it has.
-const tellingBytes = 2000
-
 // CollectionInfo describes a collection. Languages, Fields and Backlog are set only in the description of a single,
 // open collection.
 type CollectionInfo struct {
@@ -50,7 +47,7 @@ func (c *call) describeSampled(info CollectionInfo) (CollectionInfo, error) {
 	}
 	texts := make([]string, len(sample))
 	for i, p := range sample {
-		texts[i] = p.Text[:min(tellingBytes, len(p.Text))]
+		texts[i] = languages.TellingPart(p.Title, p.Text)
 	}
 	err = c.compute(func() error {
 		info.Languages = languages.Of(texts)

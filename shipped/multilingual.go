@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
@@ -24,6 +25,20 @@ const (
 	ForeignConfidence = "multilingual-confidence.yaml"
 	ForeignVerdict    = "multilingual-verdict.yaml"
 )
+
+// ChooseForLanguages returns the choice of experts (see Chosen) for passages in languages by their codes: the default
+// ones for English, Multilingual for others, and both for English and others. has says that the bundle of Multilingual
+// is there; without it, the default ones are chosen. codes must not be empty.
+func ChooseForLanguages(codes []string, has bool) string {
+	others := slices.ContainsFunc(codes, func(code string) bool { return code != English })
+	switch {
+	case !has || !others:
+		return ChooseDefault
+	case !slices.Contains(codes, English):
+		return Multilingual
+	}
+	return ChooseDefault + "," + Multilingual
+}
 
 // IsMultilingual reports whether an encoder is the one that setup makes under the name Multilingual.
 func IsMultilingual(m *models.Manifest) bool { return m.Lineage.Source == multilingualSource }

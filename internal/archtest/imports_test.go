@@ -225,10 +225,10 @@ var allowed = map[string][]string{
 		"search/learned", "shipped", "store",
 	},
 	"internal/server": {
-		"ann", "calibration", "configs", "documents", "encoder", "evaluation", "handlers", "handlers/adapters",
+		"ann", "bm25/forms", "calibration", "configs", "documents", "encoder", "evaluation", "handlers", "handlers/adapters",
 		"handlers/front", "handlers/schema", "internal/assembly", "internal/capacity", "internal/collections",
 		"internal/conditions", "internal/corpus", "internal/disk", "internal/experts", "internal/guide",
-		"internal/jobs", "internal/judgments", "internal/keeping", "internal/originals", "internal/overload",
+		"internal/jobs", "internal/judgments", "internal/keeping", "internal/languages", "internal/originals", "internal/overload",
 		"internal/provision", "internal/questions", "internal/sites", "internal/stores", "internal/unanswered",
 		"internal/wording", "models", "search", "search/learned", "search/lookup", "search/reply", "search/storage", "shipped", "store",
 	},

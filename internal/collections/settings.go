@@ -77,6 +77,9 @@ type Info struct {
 // Settings are the settings of one collection.
 type Settings struct {
 	Description string `json:"description,omitempty" yaml:"description,omitempty"`
+	// Languages are the codes of those that a new collection's passages are in. They choose Experts and Analysis where
+	// these are empty.
+	Languages []string `json:"languages,omitempty" yaml:"languages,omitempty"`
 	// Experts, Index and Analysis are those of a new collection; empty: the server's.
 	Experts  []string `json:"experts,omitempty" yaml:"experts,omitempty"`
 	Index    string   `json:"index,omitempty" yaml:"index,omitempty"`       // kind of its vector indexes

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/experts"
@@ -68,31 +67,12 @@ func (s *Sample) Next() (corpus.Passage, error) {
 	return p, nil
 }
 
-// The language of a passage is told by its title and its first tellingBytes; less than leastTelling tells none, such as
-// a name and a date. A script of few languages tells it by leastOfScript.
-const (
-	tellingBytes  = 500
-	leastTelling  = 80
-	leastOfScript = 20
-)
-
-// tells reports whether a text is long enough to recognise its language: leastTelling bytes, or leastOfScript if it has
-// a letter of another script than Latin.
-func tells(text string) bool {
-	return len(text) >= leastTelling ||
-		len(text) >= leastOfScript && strings.ContainsFunc(text, func(r rune) bool {
-			return unicode.IsLetter(r) && !unicode.In(r, unicode.Latin, unicode.Common)
-		})
-}
-
 // languages returns the codes of the languages of the passages that were kept, the most frequent first; nil if no
-// language is clear. Passages that are too short (tells) are left out.
+// language is clear. Passages that are too short are left out.
 func (s *Sample) languages() []string {
 	var texts []string
 	for _, p := range s.kept {
-		if tells(p.Text) {
-			texts = append(texts, p.Title+". "+p.Text[:min(tellingBytes, len(p.Text))])
-		}
+		texts = append(texts, languages.TellingPart(p.Title, p.Text))
 	}
 	return languages.Of(texts)
 }

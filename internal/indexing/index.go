@@ -133,6 +133,9 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 		if chosen {
 			o.Experts = cmp.Or(strings.Join(choice.Experts, ","), shipped.ChooseNone)
 			o.Build.Words.Analysis = choice.Analysis
+			if len(choice.Languages) > 1 {
+				source = &toldStream{source, choice.Languages}
+			}
 			names, err = o.expertNames(stored)
 			if err != nil {
 				return made, err

@@ -3,6 +3,7 @@ package indexing
 import (
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,6 +82,32 @@ func (s *peekedStream) Next() (corpus.Passage, error) {
 // Place returns where the passage that Next returned last comes from.
 func (s *peekedStream) Place() corpus.Place { return s.place }
 
+// LanguageKey is the key of metadata with the code of a passage's language, in collections in several.
+const LanguageKey = "lang"
+
+// toldStream is a stream of passages in several languages that have the code of theirs as metadata (LanguageKey), where
+// it is clear.
+type toldStream struct {
+	corpus.Stream
+	languages []string // codes
+}
+
+// Next returns the next passage of the stream, with its language where it has none of its own.
+func (s *toldStream) Next() (corpus.Passage, error) {
+	p, err := s.Stream.Next()
+	if _, has := p.Metadata[LanguageKey]; err != nil || has {
+		return p, err
+	}
+	if code := languages.OfPassage(p.Title, p.Text); slices.Contains(s.languages, code) {
+		p.Metadata = maps.Clone(p.Metadata)
+		if p.Metadata == nil {
+			p.Metadata = map[string]any{}
+		}
+		p.Metadata[LanguageKey] = code
+	}
+	return p, nil
+}
+
 // chooseByLanguage returns the experts and the analysis of words for passages in o.Language, or else in the languages
 // of the first passages. It keeps o.Experts, and an analysis other than the default one. ok is false if nothing is to
 // be chosen: the language is English or not clear. The error is an *ExpertChoiceError if o.Experts names an unknown
@@ -112,15 +139,12 @@ func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoic
 	}
 	asked := o.Experts
 	if asked == "" {
-		asked = shipped.ChooseDefault
-		switch {
-		case !experts.HasBundle(o.Config, shipped.Multilingual):
-			choice.Missing = true
-		case len(choice.Languages) > 0 && !slices.Contains(choice.Languages, shipped.English):
-			asked = shipped.Multilingual
-		default:
-			asked += "," + shipped.Multilingual
+		choice.Missing = !experts.HasBundle(o.Config, shipped.Multilingual)
+		codes := choice.Languages
+		if o.Language == LanguageMulti {
+			codes = append(slices.Clone(codes), LanguageMulti) // others than were seen so far
 		}
+		asked = shipped.ChooseForLanguages(codes, !choice.Missing)
 	}
 	choice.Experts, err = shipped.Chosen(asked)
 	if err != nil {

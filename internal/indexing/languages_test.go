@@ -98,6 +98,29 @@ func TestChooseByLanguage(t *testing.T) {
 	}
 }
 
+// TestToldStream: in a collection in several languages each passage says which is its own, where it is clear; what
+// somebody wrote stays.
+func TestToldStream(t *testing.T) {
+	german := "Die Bibliothek öffnet montags bis freitags um neun Uhr und schließt am Abend um achtzehn Uhr."
+	french := "La bibliothèque ouvre ses portes du lundi au vendredi à neuf heures et ferme le soir à dix-huit heures."
+	source, err := corpus.OpenSeries([]corpus.Input{{Path: "-", Stdin: strings.NewReader(fmt.Sprintf(
+		`{"id":"a","text":%q}`+"\n"+`{"id":"b","text":%q,"metadata":{"lang":"bar","x":1}}`+"\n"+`{"id":"c","text":%q}`+"\n"+
+			`{"id":"d","text":"E23"}`+"\n", german, german, french)), Format: corpus.Format("jsonl")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &toldStream{source, []string{"de", "en"}}
+	for _, want := range []any{"de", "bar", nil, nil} { // French is none of the collection's
+		p, err := s.Next()
+		if err != nil || p.Metadata[LanguageKey] != want {
+			t.Errorf("%s: %v, %v, want %v", p.ID, p.Metadata, err, want)
+		}
+	}
+	if _, err := s.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
 // TestPeek: a stream that was peeked into has the passages, the errors and the places that it had before.
 func TestPeek(t *testing.T) {
 	open := func() corpus.Stream {

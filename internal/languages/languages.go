@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/abadojack/whatlanggo"
 )
@@ -29,6 +31,31 @@ func Of(texts []string) (codes []string) {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})
 	return slices.DeleteFunc(codes, func(code string) bool { return float64(count[code]) < leastShare*float64(all) })
+}
+
+// The language of a passage is told by its title and its first tellingBytes; less than shortest tells none, such as a
+// name and a date. A script of few languages tells it by shortestOfScript.
+const (
+	tellingBytes     = 500
+	shortest         = 80
+	shortestOfScript = 20
+)
+
+// TellingPart returns what tells the language of a passage with a title, which may be empty, and a text: the beginning of
+// both, or "" if the text is too short to tell.
+func TellingPart(title, text string) string {
+	otherScript := func(r rune) bool { return unicode.IsLetter(r) && !unicode.In(r, unicode.Latin, unicode.Common) }
+	if len(text) < shortestOfScript || len(text) < shortest && !strings.ContainsFunc(text, otherScript) {
+		return ""
+	}
+	return title + ". " + text[:min(tellingBytes, len(text))]
+}
+
+// OfPassage returns the code of the language of a passage with a title, which may be empty, and a text; "" if it is not
+// clear.
+func OfPassage(title, text string) (code string) {
+	code, _ = languageOf(TellingPart(title, text))
+	return code
 }
 
 // NameOf returns the English name of a language by its code, such as German for de; the code itself if it is unknown.

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/experts"
+	"example.org/conclave/internal/languages"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
@@ -66,6 +68,9 @@ func (r *registry) Create(ctx context.Context, name string, s collections.Settin
 // replaces names such as default by those of experts. It returns a *collections.Error if a setting is invalid or
 // above the server's limits.
 func (r *registry) completeSettings(s *collections.Settings) error {
+	if err := chooseByLanguage(&r.config, s); err != nil {
+		return err
+	}
 	if len(s.Experts) == 0 {
 		for _, x := range r.config.Bundled() { // texts are sent to no other server unless a request names an expert for that
 			s.Experts = append(s.Experts, x.Name)
@@ -103,6 +108,28 @@ func (r *registry) completeSettings(s *collections.Settings) error {
 			Code:   "unknown_method",
 			Detail: fmt.Sprintf("search.fusion is %q; the methods are %s", m, strings.Join(search.MethodNames(), ", ")),
 		}
+	}
+	return nil
+}
+
+// chooseByLanguage sets the experts and the analysis of a new collection's settings by its languages, where these are
+// empty. It does nothing without languages. The error is a *collections.Error for a code that is not known.
+func chooseByLanguage(config *configs.Config, s *collections.Settings) error {
+	if len(s.Languages) == 0 {
+		return nil
+	}
+	for _, code := range s.Languages {
+		if languages.NameOf(code) == code {
+			return &collections.Error{Code: collections.NoValue, Detail: fmt.Sprintf(
+				"languages has %q, which is not known: write codes such as en, de, fr or zh (ISO 639-1)", code)}
+		}
+	}
+	if len(s.Experts) == 0 && slices.ContainsFunc(s.Languages, func(code string) bool { return code != shipped.English }) {
+		has := experts.HasBundle(*config, shipped.Multilingual)
+		s.Experts = []string{shipped.ChooseForLanguages(s.Languages, has)}
+	}
+	if s.Analysis == "" && config.Index.Analysis == forms.Unicode.String() {
+		s.Analysis = forms.OfLanguages(s.Languages).String()
 	}
 	return nil
 }

@@ -64,6 +64,16 @@ func TestSeveral(t *testing.T) {
 	}
 	s.create(`{"name":"b","experts":["one","two"]}`)
 	s.create(`{"name":"words","experts":["none"],"analysis":"lucene"}`)
+	german := s.create(`{"name":"german","experts":["none"],"languages":["de"]}`)
+	if german.Settings.Analysis != "unicode-de" || fmt.Sprint(german.Settings.Languages) != "[de]" {
+		t.Errorf("a collection in German: %+v", german.Settings)
+	}
+	s.add("german", "5", "Die Häuser am See.")
+	if got := s.foundIn("german", "welches Haus"); got != "5" {
+		t.Errorf("in another inflection: %q", got)
+	}
+	s.call(http.MethodDelete, "/v1/collections/german", "", http.StatusNoContent, nil)
+	s.call(http.MethodPost, "/v1/collections", `{"name":"x","languages":["xx"]}`, http.StatusUnprocessableEntity, nil)
 	s.add("a", "1", "Cooked rice keeps for a day.")
 	s.add("a", "2", "Cooked rice does not keep for a week.")
 	s.add("b", "3", "Rice grows in water.")
