@@ -41,8 +41,8 @@ const (
 	shortestOfScript = 20
 )
 
-// TellingPart returns what tells the language of a passage with a title, which may be empty, and a text: the beginning of
-// both, or "" if the text is too short to tell.
+// TellingPart returns what tells the language of a passage with a title, which may be empty, and a text: the beginning
+// of both, or "" if the text is too short to tell.
 func TellingPart(title, text string) string {
 	otherScript := func(r rune) bool { return unicode.IsLetter(r) && !unicode.In(r, unicode.Latin, unicode.Common) }
 	if len(text) < shortestOfScript || len(text) < shortest && !strings.ContainsFunc(text, otherScript) {
