@@ -28,7 +28,9 @@ type Options struct {
 	QuestionTime time.Duration
 	Patience     time.Duration // how long a request for passages is repeated after failures
 	FirstWait    time.Duration // before the first repetition; 0: half a second
-	CacheEntries int           // vectors of questions that are kept; 0: none
+	// Repeated is called before a request for passages is repeated, with its error and the wait. May be nil.
+	Repeated     func(err error, wait time.Duration)
+	CacheEntries int // vectors of questions that are kept; 0: none
 }
 
 // Embedder asks one model for vectors. Its methods may be called by several goroutines. Close ends it.
@@ -37,6 +39,7 @@ type Embedder struct {
 	client  *client
 	breaker *gobreaker.CircuitBreaker[[][]float32]
 	flights singleflight.Group
+	places  chan struct{}   // taken by requests for questions
 	running context.Context // of requests that outlive their caller; Close ends it
 	stop    context.CancelFunc
 
@@ -65,7 +68,9 @@ func NewEmbedder(o Options, dimension int) (*Embedder, error) {
 	if o.FirstWait == 0 {
 		o.FirstWait = 500 * time.Millisecond
 	}
-	e := &Embedder{options: o, client: c, cache: newVectorCache(o.CacheEntries)}
+	e := &Embedder{
+		options: o, client: c, cache: newVectorCache(o.CacheEntries), places: make(chan struct{}, mostRequests),
+	}
 	e.dimension.Store(int64(dimension))
 	e.running, e.stop = context.WithCancel(context.Background())
 	e.breaker = gobreaker.NewCircuitBreaker[[][]float32](gobreaker.Settings{
@@ -210,10 +215,14 @@ func runeStart(text string, at int) int {
 	return at
 }
 
+// mostStrange is how many answers to a request may be such that they are not understood.
+const mostStrange = 3
+
 // ask returns the finished vectors of passages by one request, which it repeats after failures that may pass, with
 // growing waits, for Patience.
 func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	var last error
+	strange := 0
 	waits := backoff.NewExponentialBackOff()
 	waits.InitialInterval = e.options.FirstWait
 	waits.MaxInterval = 30 * time.Second
@@ -224,16 +233,24 @@ func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float32, error)
 		}
 		last = err
 		refused, ok := errors.AsType[*Error](err)
+		if ok && refused.Strange {
+			strange++
+		}
 		switch {
 		case err == nil:
 			return vectors, nil
-		case !ok || !refused.Again:
+		case !ok || !refused.Again || strange >= mostStrange:
 			return nil, backoff.Permanent(err)
 		case refused.After > 0:
 			return nil, &backoff.RetryAfterError{Duration: refused.After}
 		}
 		return nil, err
-	}, backoff.WithBackOff(waits), backoff.WithMaxElapsedTime(e.options.Patience))
+	}, backoff.WithBackOff(waits), backoff.WithMaxElapsedTime(e.options.Patience), backoff.WithNotify(
+		func(_ error, wait time.Duration) {
+			if e.options.Repeated != nil {
+				e.options.Repeated(last, wait)
+			}
+		}))
 	switch {
 	case err == nil:
 		return vectors, nil
@@ -243,8 +260,15 @@ func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float32, error)
 	return nil, last
 }
 
-// errLate is for the circuit breaker: the vector came, too late for the question.
+// errLate is for the circuit breaker: the vector is not there in time.
 var errLate = &Error{Reason: "its server answers too late for questions", Again: true}
+
+// The request for a question goes on for at most lateness times the time that a question may take, and so many at the
+// same time.
+const (
+	lateness     = 4
+	mostRequests = 64
+)
 
 // questionShare is the part of a question's remaining time that its vector may take: 3/4, so that it can be searched.
 const questionShare = 0.75
@@ -279,22 +303,44 @@ func (e *Embedder) Question(ctx context.Context, text string) ([]float32, error)
 	}
 }
 
-// askQuestion asks for the vector of a question, through the circuit breaker, and keeps it. An answer that takes longer
-// than may counts as a failure there, and is returned all the same.
+// askQuestion asks for the vector of a question, through the circuit breaker, and keeps it. If that takes longer than
+// may, it returns context.DeadlineExceeded, and the request goes on.
 func (e *Embedder) askQuestion(may time.Duration, text string) ([]float32, error) {
-	began := time.Now()
-	var own [][]float32
-	_, err := e.breaker.Execute(func() (out [][]float32, err error) {
-		own, err = e.askWithProbes(e.running, text)
-		if err == nil && time.Since(began) > may {
-			return own, errLate
+	type answer struct {
+		vectors [][]float32
+		err     error
+	}
+	vectors, err := e.breaker.Execute(func() ([][]float32, error) {
+		select {
+		case e.places <- struct{}{}:
+		default:
+			return nil, &Error{Reason: "too many questions wait for its server", Busy: true, Again: true}
 		}
-		return own, err
+		answers := make(chan answer, 1)
+		go func() {
+			defer func() { <-e.places }()
+			ctx, cancel := context.WithTimeout(e.running, min(e.options.Server.Timeout, lateness*e.options.QuestionTime))
+			defer cancel()
+			vectors, err := e.askWithProbes(ctx, text)
+			if err == nil {
+				e.cache.put(text, vectors[0])
+			}
+			answers <- answer{vectors, err}
+		}()
+		timer := time.NewTimer(may)
+		defer timer.Stop()
+		select {
+		case a := <-answers:
+			return a.vectors, a.err
+		case <-timer.C:
+			return nil, errLate
+		}
 	})
 	switch {
-	case own != nil && (err == nil || err == error(errLate)):
-		e.cache.put(text, own[0])
-		return own[0], nil
+	case err == nil:
+		return vectors[0], nil
+	case errors.Is(err, errLate):
+		return nil, context.DeadlineExceeded
 	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
 		return nil, &Error{
 			Reason: fmt.Sprintf("its server failed lately, and is asked again after %v", restTime), Again: true,

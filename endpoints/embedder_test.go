@@ -493,3 +493,50 @@ func TestRerank(t *testing.T) {
 		}
 	}
 }
+
+// TestHangingServer asks a server that does not answer many questions at once: few requests are open, and soon none is
+// made any more.
+func TestHangingServer(t *testing.T) {
+	f := newFake(t)
+	end := make(chan struct{})
+	f.before = func(int, []string, http.ResponseWriter) bool {
+		<-end
+		return false
+	}
+	o := f.options()
+	o.QuestionTime = 20 * time.Millisecond
+	e := open(t, o)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	errs := make(chan error)
+	for i := range 500 {
+		go func() {
+			_, err := e.Question(ctx, fmt.Sprint("question ", i))
+			errs <- err
+		}()
+	}
+	for range 500 {
+		if err := <-errs; err == nil {
+			t.Error("a server that hangs answered")
+		}
+	}
+	if _, err := e.Question(ctx, "one more"); err == nil || !strings.Contains(err.Error(), "failed lately") {
+		t.Error(err)
+	}
+	if requests, _ := f.seen(); requests > mostRequests {
+		t.Errorf("%d requests were open, want %d at most", requests, mostRequests)
+	}
+	close(end)
+}
+
+// TestStrangeAnswersEnd: an answer that is not understood is asked for a few times, and not for minutes.
+func TestStrangeAnswersEnd(t *testing.T) {
+	f := newFake(t)
+	f.before = answering(200, `{"data":[{"index":0,"embedding":[1,null]}]}`)
+	if _, err := open(t, f.options()).Passages(t.Context(), []string{"one"}); err == nil {
+		t.Error("null is taken for a number")
+	}
+	if requests, _ := f.seen(); requests != mostStrange {
+		t.Errorf("%d requests, want %d", requests, mostStrange)
+	}
+}

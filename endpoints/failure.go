@@ -16,11 +16,13 @@ import (
 // Error says why a model's server did not do what it was asked, for people. It holds no text that was sent.
 type Error struct {
 	Reason string
-	Status int           // of HTTP; 0: there was no answer, or one that is not understood
-	Busy   bool          // the server has too much to do
-	Again  bool          // the same request may succeed later
-	After  time.Duration // that the server wants to be left alone; 0: it did not say
-	Err    error         // nil: there is no more to say
+	Status int  // of HTTP; 0: there was no answer, or one that is not understood
+	Busy   bool // the server has too much to do
+	Again  bool // the same request may succeed later
+	// Strange: there was an answer, and it is not understood
+	Strange bool
+	After   time.Duration // that the server wants to be left alone; 0: it did not say
+	Err     error         // nil: there is no more to say
 }
 
 // Error returns the reason and, if there is one, the cause behind a colon.
@@ -45,6 +47,7 @@ func (e *Error) Overloaded() bool { return e.Busy }
 func notUnderstood(format string, args ...any) *Error {
 	return &Error{
 		Reason: "its server answered in a way that is not understood: " + fmt.Sprintf(format, args...), Again: true,
+		Strange: true,
 	}
 }
 

@@ -3,13 +3,18 @@ package endtoend
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search/learned"
@@ -214,5 +219,114 @@ func TestRerankerOfAnotherServer(t *testing.T) {
 	away.get(http.MethodPost, "/v1/search", `{"question":"salt harbour","rerank":true}`, http.StatusOK, &r)
 	if len(r.Degraded) != 1 || r.Degraded[0].Source != "judge" || len(r.Results) == 0 {
 		t.Errorf("%+v, %d results", r.Degraded, len(r.Results))
+	}
+}
+
+// hostileModel is a server of an expert's model that first gives vectors, and then whatever it is told to do.
+type hostileModel struct {
+	*httptest.Server
+	mode atomic.Value // string
+}
+
+func newHostileModel(t *testing.T) *hostileModel {
+	m := &hostileModel{}
+	m.mode.Store("")
+	end := make(chan struct{})
+	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Input []string }
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		zeros := make([]byte, 64<<10)
+		switch mode := m.mode.Load(); mode {
+		case "":
+			var data []any
+			for i, text := range in.Input {
+				v := make([]float64, 16)
+				for n := range v {
+					v[n] = float64((len(text)+3)*(n+7)%11) - 4.5
+				}
+				data = append(data, map[string]any{"index": i, "embedding": v})
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
+		case "endless":
+			for {
+				if _, err := w.Write(zeros); err != nil {
+					return
+				}
+			}
+		case "endless refusal":
+			w.WriteHeader(http.StatusInternalServerError)
+			for {
+				if _, err := w.Write(zeros); err != nil {
+					return
+				}
+			}
+		case "huge vectors":
+			_, _ = io.WriteString(w, `{"data":[{"index":0,"embedding":[`+strings.Repeat("1,", 20_000_000)+`1]}]}`)
+		case "drip":
+			for {
+				if _, err := w.Write([]byte(" ")); err != nil {
+					return
+				}
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-end:
+					return
+				case <-time.After(20 * time.Millisecond):
+				}
+			}
+		case "silent":
+			select {
+			case <-end:
+			case <-r.Context().Done():
+			}
+		case "pause":
+			w.Header().Set("Retry-After", "99999999999")
+			w.WriteHeader(http.StatusTooManyRequests)
+		case "headers":
+			for i := range 5000 {
+				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("y", 1000))
+			}
+		default:
+			_, _ = io.WriteString(w, mode.(string))
+		}
+	}))
+	t.Cleanup(func() { close(end); m.CloseClientConnections(); m.Close() })
+	return m
+}
+
+// TestAttackByEndpoint has the server of an expert's model answer rubbish, without end, slowly or not at all: questions
+// are answered without the expert, and the process takes little memory for it.
+func TestAttackByEndpoint(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("how much memory a process has is read of Linux")
+	}
+	model := newHostileModel(t)
+	s := newSite(t, "experts: [{name: away, address: "+model.URL+"/v1, model: m, question_timeout: 200ms}]\n",
+		[]string{"wiki"}, "none", endpointLines())
+	s.command("index", "--collection", "c", "--add-expert", "wiki")
+	s.command("index", "--collection", "c", "--add-expert", "away")
+	p := s.serve("ulimit -v 8000000;")
+	asked := 0
+	for _, mode := range []string{"endless", "endless refusal", "huge vectors", "drip", "silent", "pause", "headers", "",
+		`{"data":[{"index":0,"embedding":[1e999]}]}`} {
+		model.mode.Store(mode)
+		before := p.resident()
+		for range 6 { // after four the server is left alone
+			asked++
+			var r reply.Response
+			p.get(http.MethodPost, "/v1/search", fmt.Sprintf(`{"question":"salt harbour %d"}`, asked), http.StatusOK, &r)
+			if len(r.Results) == 0 {
+				t.Errorf("%.20q: no results", mode)
+			}
+			if mode != "" && (len(r.Degraded) != 1 || r.Degraded[0].Source != "away") {
+				t.Errorf("%.20q: %+v", mode, r.Degraded)
+			}
+		}
+		if now := p.resident(); now-before > 100<<20 {
+			t.Errorf("%.20q: the process took %d MiB", mode, (now-before)>>20)
+		}
+		p.stop()
+		model.mode.Store("")
+		p = s.serve("ulimit -v 8000000;") // with another circuit breaker
 	}
 }

@@ -52,13 +52,13 @@ type pooledEmbedder struct {
 
 // embedder returns the pool's model of a configured endpoint, which it opens the first time. It fails as openEmbedder
 // does.
-func (p *Pool) embedder(x configs.Expert, cacheEntries int) (*endpoints.Embedder, *endpoints.Options, error) {
+func (p *Pool) embedder(x configs.Expert) (*endpoints.Embedder, *endpoints.Options, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.remote[x.Name]; known != nil {
 		return known.Embedder, known.sends, nil
 	}
-	e, sends, err := openEmbedder(x, cacheEntries, 0)
+	e, sends, err := openEmbedder(x, p.config.Encoder.CacheEntries, p.log)
 	if err == nil {
 		p.remote[x.Name] = &pooledEmbedder{e, sends}
 	}

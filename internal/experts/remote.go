@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -77,7 +78,11 @@ const openingTime = 5 * time.Second
 
 // openEmbedder returns the model of a configured endpoint, without asking it for anything. It fails if its key cannot
 // be read.
-func openEmbedder(x configs.Expert, cacheEntries, dimension int) (*endpoints.Embedder, *endpoints.Options, error) {
+func openEmbedder(
+	x configs.Expert,
+	cacheEntries int,
+	log *slog.Logger,
+) (*endpoints.Embedder, *endpoints.Options, error) {
 	key, err := keyFrom("expert "+x.Name, string(x.Key), x.KeyVariable, x.KeyFile)
 	if err != nil {
 		return nil, nil, err
@@ -90,8 +95,14 @@ func openEmbedder(x configs.Expert, cacheEntries, dimension int) (*endpoints.Emb
 		Dimension: x.Dimension, CutTo: x.CutTo, Normalise: x.Normalise != "false",
 		Batch: x.Batch, RequestTokens: x.RequestTokens, Concurrency: x.Concurrency,
 		QuestionTime: x.QuestionTimeout, Patience: patience, CacheEntries: cacheEntries,
+		Repeated: func(err error, wait time.Duration) {
+			if wait >= toldWait {
+				log.Warn("a request for vectors is repeated", "expert", x.Name, "host", endpoints.Host(x.Address),
+					"after", wait.Round(time.Second), "cause", err)
+			}
+		},
 	}
-	e, err := endpoints.NewEmbedder(o, dimension)
+	e, err := endpoints.NewEmbedder(o, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("expert %s: %w", x.Name, err)
 	}
@@ -110,8 +121,11 @@ func keyFrom(of, key, variable, file string) (string, error) {
 	return key, nil
 }
 
-// patience is how long a request for passages is repeated after failures.
-const patience = 10 * time.Minute
+// patience is how long a request for passages is repeated after failures; waits from toldWait on are logged.
+const (
+	patience = 10 * time.Minute
+	toldWait = 2 * time.Second
+)
 
 // openRemote returns the encoder of a configured endpoint, and its bundle as a manifest describes one, without files.
 // It asks the model for the vectors of a few texts. If they are not those of the collection, it returns a
@@ -130,9 +144,9 @@ func (x *Set) openRemote(name string) (*models.Bundle, *remoteEncoder, error) {
 	var err error
 	if x.pool != nil {
 		r.shared = true
-		r.Embedder, r.sends, err = x.pool.embedder(config, x.config.Encoder.CacheEntries)
+		r.Embedder, r.sends, err = x.pool.embedder(config)
 	} else {
-		r.Embedder, r.sends, err = openEmbedder(config, x.config.Encoder.CacheEntries, 0)
+		r.Embedder, r.sends, err = openEmbedder(config, x.config.Encoder.CacheEntries, x.log)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -403,7 +417,7 @@ func CheckRemote(ctx context.Context, config configs.Config, stored []store.Expe
 			check.Detail = fmt.Sprintf("questions and passages are sent to %s (model %q)", endpoints.Host(x.Address), x.Model)
 		}
 		config.Timeout = min(config.Timeout, openingTime)
-		e, sends, err := openEmbedder(config, 0, 0)
+		e, sends, err := openEmbedder(config, 0, slog.New(slog.DiscardHandler))
 		if err != nil {
 			check.Err, check.Unusable = err, true
 			out = append(out, check)
