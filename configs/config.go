@@ -391,6 +391,7 @@ type Site struct {
 	Pages       int           `yaml:"pages" between:"1 10000000"`   // of one site
 	Depth       int           `yaml:"depth" between:"0 100000"`     // links from the start address to a page
 	Bytes       ByteSize      `yaml:"bytes" between:"1KiB 1024GiB"` // of all pages of a site together
+	Attempts    int           `yaml:"attempts" between:"1 20"`      // at a page of a site that is busy
 	Timeout     time.Duration `yaml:"timeout" between:"100ms 10m"`  // for one page
 	Time        time.Duration `yaml:"time" between:"1s 720h"`       // for one reading of a site
 	Look        time.Duration `yaml:"look" between:"10ms 8760h"`    // between two readings of a site that is followed

@@ -116,7 +116,7 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 				"encoder.precision": "fp32", "encoder.device": "2", "index.kind": "flat", "index.analysis": "lucene", "search.fusion": "rrf",
 				"search.missing": "min", "search.rerank": "true", "log.level": "warn", "log.format": "json", "index.floors.hnsw": "0.5", "index.floors.flat": "0.5",
 				"index.floors.coder": "0.5", "search.alpha": "0.5", "rate.requests": "3", "server.write_timeout": "100s",
-				"writing.unsupported": "drop", "writing.passages": "9", "documents.site.connections": "2", "documents.site.rate": "0.5",
+				"writing.unsupported": "drop", "writing.passages": "9", "documents.site.connections": "2", "documents.site.attempts": "2", "documents.site.rate": "0.5",
 			}[k.path]
 			switch {
 			case other != "":

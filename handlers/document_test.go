@@ -31,7 +31,8 @@ import (
 func typesOfDocument() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"SearchRequest": reflect.TypeFor[search.Request](), "EmbedRequest": reflect.TypeFor[lookup.EmbedRequest](),
-		"PassageRequest": reflect.TypeFor[corpus.Passage](), "SnapshotRequest": reflect.TypeFor[snapshotBody](), "ExpertRequest": reflect.TypeFor[expertBody](),
+		"PassageRequest": reflect.TypeFor[corpus.Passage](), "SnapshotRequest": reflect.TypeFor[snapshotBody](),
+		"SiteRequest": reflect.TypeFor[siteBody](), "SiteJob": reflect.TypeFor[jobs.SiteRequest](), "LeftOut": reflect.TypeFor[jobs.LeftOut](), "ExpertRequest": reflect.TypeFor[expertBody](),
 		"DocumentReference": reflect.TypeFor[reply.DocumentReference](),
 		"Group":             reflect.TypeFor[reply.Group](),
 		"Filter":            reflect.TypeFor[storage.Filter](),
@@ -218,6 +219,7 @@ func TestSchemasAreEnforced(t *testing.T) {
 		"PassageRequest":  `{"id":"a","title":"b","text":"c","tags":["d"],"metadata":{"e":1,"f":"g"}}`,
 		"ExpertRequest":   `{"name":"a","index":"flat"}`,
 		"SnapshotRequest": `{"name":"a"}`,
+		"SiteRequest":     `{"url":"https://docs.example.org/"}`,
 		"FuseRequest":     `{"fusion":"rrf","candidates":[{"id":"a","contributions":[{"source":"b","score":0.5,"rank":null}],"rank":1,"score":2}],"k":1,"weights":{"b":2},"confidences":{"b":1},"missing":"min","normalisation":"raw"}`,
 	}
 	others := []any{

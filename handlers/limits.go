@@ -37,6 +37,7 @@ type Limits struct {
 	JSONValues     int            `json:"json_values"`
 	DocumentBytes  int64          `json:"document_bytes"`
 	Originals      bool           `json:"originals"` // uploaded files are kept
+	Hosts          []string       `json:"hosts"`     // whose pages may be added
 	Defaults       LimitDefaults  `json:"defaults"`
 }
 
@@ -76,6 +77,7 @@ func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.options.Admission.Most(),
 		RateRequests: a.options.RateRequests, RateWindowMS: a.options.RateWindow.Milliseconds(), JSONDepth: schema.MaxDepth,
 		JSONValues: schema.MaxValues, DocumentBytes: write.DocumentBytes, Originals: write.Originals,
+		Hosts: append([]string{}, write.Hosts...),
 		Defaults: LimitDefaults{
 			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists,
 			Missing: string(d.Missing), TimeoutMS: d.Timeout.Milliseconds(), Alpha: d.Alpha, Sharpness: d.Sharpness,

@@ -24,12 +24,15 @@ import (
 // UploadPrefix is the prefix of the names that uploads of documents have among the inputs of jobs.
 const UploadPrefix = "documents-"
 
-// postDocuments answers POST /v1/documents: it stores the files among the inputs of jobs, where every server that may
-// run the job finds them, and starts the job that reads them. It returns a problem if the body holds no files or cannot
-// be stored (spoolDocuments), or the collection or the queue refuses the job.
+// postDocuments answers POST /v1/documents: with JSON as postSite does, else it stores the files among the inputs of
+// jobs, where every server that may run the job finds them, and starts the job that reads them. It returns a problem if
+// the body holds no files or cannot be stored (spoolDocuments), or the collection or the queue refuses the job.
 func (a *API) postDocuments(c *call) error {
 	if _, _, err := a.documentWriter(true); err != nil {
 		return err
+	}
+	if given, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type")); given == schema.TypeJSON {
+		return a.postSite(c)
 	}
 	if c.r.ContentLength > a.options.Write.UploadBytes {
 		return upload.BodyTooLarge(a.options.Write.UploadBytes)

@@ -59,6 +59,7 @@ type WriteLimits struct {
 	UploadBytes   int64         // of one bulk upload
 	DocumentBytes int64         // of one file
 	Originals     bool          // the files of documents are kept, but in a store; /v1/limits says so
+	Hosts         []string      // whose pages may be added; /v1/limits lists them
 	Uploads       int           // at once
 	LineBytes     int           // of one passage as JSON
 	PassageBytes  int           // of its text

@@ -2,16 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"os"
-	"path/filepath"
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
-	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/server"
 	"example.org/conclave/internal/sites"
 
@@ -78,6 +73,7 @@ func (s *siteFlags) reading(config configs.Config, address string) (r server.Sit
 		Documents: d, Version: version,
 		Request: server.SiteRequest{
 			Start: start, Include: s.include, Exclude: s.exclude, Depth: d.Site.Depth, Pages: d.Site.Pages,
+			AnyHost: true,
 		},
 	}, nil
 }
@@ -92,13 +88,7 @@ func memoryPath(config configs.Config, target, start string) (string, error) {
 	if target == "" {
 		return sites.MemoryPath(config.Collection, mark), nil
 	}
-	cache, err := provision.CacheAt(config.Cache)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256([]byte(target))
-	folder := filepath.Join(cache.Root, "of-sites-"+hex.EncodeToString(sum[:8]))
-	return sites.MemoryPath(folder, mark), os.MkdirAll(folder, 0o755)
+	return server.SiteMemoryElsewhere(config.Cache, target, mark)
 }
 
 // readSite reads the pages of one site for a build, and says what was left out.

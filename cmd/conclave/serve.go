@@ -46,7 +46,7 @@ func newServe(term cli.Terminal) *cobra.Command {
 		"encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions",
 	)
 	command.Flags().StringArrayVar(&watch, "watch", nil,
-		"`folder` or file whose documents the collection follows while it is served; may be repeated")
+		"`folder`, file or address of a website whose documents the collection follows while it is served; may be repeated")
 	command.Flags().BoolVar(&printConfig, "print-config", false, "print the effective configuration, and stop")
 	return command
 }

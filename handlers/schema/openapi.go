@@ -359,7 +359,7 @@ func (d *Document) readRules() error {
 				case slices.Contains(from.Tags, OthersTag): // whose adapter reads it
 				case contentType == TypeLines:
 					o.Body = media.Schema.Content
-				case o.Body == nil:
+				case contentType == TypeJSON, o.Body == nil:
 					o.Body = media.Schema
 				}
 			}

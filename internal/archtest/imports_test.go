@@ -165,6 +165,7 @@ var allowed = map[string][]string{
 		"documents", "handlers/front", "handlers/schema", "handlers/upload", "handlers/web", "internal/collections",
 		"internal/conditions", "internal/corpus", "internal/identity", "internal/jobs", "internal/judgments",
 		"internal/keeping", "internal/languages", "internal/originals", "internal/overload", "internal/plaintext",
+		"internal/sites",
 		"internal/unanswered", "internal/wording", "search", "search/ask", "search/fault", "search/learned", "search/lookup", "search/reply",
 		"search/storage", "search/turn", "store",
 	},

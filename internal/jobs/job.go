@@ -46,6 +46,7 @@ const (
 	RemoveExpert = "remove_expert"
 	DeleteTagged = "delete_passages"
 	AddDocuments = "add_documents"
+	ReadSite     = "read_site"
 	Calibrate    = "calibrate"
 	Evaluate     = "evaluate"
 )
@@ -67,10 +68,23 @@ type Request struct {
 	Prefix   string   `json:"prefix,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
 	Encoding string   `json:"encoding,omitempty"`
+	// Site says which page or site is read.
+	Site *SiteRequest `json:"site,omitempty"`
 	// DryRun lets a calibration be reported and not be used.
 	DryRun bool `json:"dry_run,omitempty"`
 	// Alone lets an evaluation measure each source alone, too.
 	Alone bool `json:"alone,omitempty"`
+}
+
+// SiteRequest is a page, or a whole site, whose pages become documents.
+type SiteRequest struct {
+	URL   string `json:"url"`
+	Whole bool   `json:"whole,omitempty"` // all pages of the site below URL, and not that one alone
+	// Patterns of the paths that are read, and that are not.
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+	Depth   int      `json:"depth,omitempty"` // most links from URL to a page; 0: as many as the server allows
+	Pages   int      `json:"pages,omitempty"` // most pages; 0: as many as the server allows
 }
 
 // Progress says how far the work is. Done and Total count the same unit; Total
@@ -123,9 +137,19 @@ type DocumentsResult struct {
 	Added     int `json:"added"`
 	Replaced  int `json:"replaced"`
 	Unchanged int `json:"unchanged"`
+	Removed   int `json:"removed,omitempty"` // whose pages are gone from a site
 	Failed    int `json:"failed"`
 	// Failures are files that were not read; the first thousand.
 	Failures []DocumentFailure `json:"failures,omitempty"`
+	// Left says what was left out of a site.
+	Left []LeftOut `json:"left,omitempty"`
+}
+
+// LeftOut counts addresses of a site that were left out for one reason.
+type LeftOut struct {
+	Reason   string   `json:"reason"`
+	Count    int      `json:"count"`
+	Examples []string `json:"examples,omitempty"`
 }
 
 // DocumentFailure says why a file was not read.

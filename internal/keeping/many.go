@@ -22,6 +22,8 @@ type Many struct {
 	Failed func(path string, err error)
 	// Done counts documents.
 	Done SyncReport
+
+	found documents.FoundFile // the file of PutFound; zero: there is none
 }
 
 // Put puts one file as the document id, or the members of an archive as documents below that id, and counts them in
@@ -32,6 +34,18 @@ func (m *Many) Put(ctx context.Context, id string, data []byte) error {
 		return m.member(ctx, inner, m.Reader.Limits().Depth)
 	})
 	return m.failed(ctx, id, err)
+}
+
+// PutFound puts a file that was found, such as a page of a site, as Put does. No copy of a page is kept.
+func (m *Many) PutFound(ctx context.Context, f documents.FoundFile) error {
+	data, err := f.Data()
+	if err != nil {
+		return m.failed(ctx, f.Path, err)
+	}
+	m.found = f
+	m.About.Source = f.Source
+	m.About.Modified = f.ModTime
+	return m.Put(ctx, f.Path, data)
 }
 
 // Refuse counts a file as failed and reports it to Failed. err says why.
@@ -64,7 +78,10 @@ func ofOneFile(err error) bool {
 func (m *Many) member(ctx context.Context, file documents.Member, depth int) error {
 	about := m.About
 	about.ID = file.Name
-	put := DocumentFile{About: about, Data: file.Data, Encoding: m.Encoding}
+	put := DocumentFile{About: about, Data: file.Data, Encoding: m.Encoding, Uncopied: m.found.Source != ""}
+	if file.Name == m.found.Path {
+		put.Type = m.found.Type
+	}
 	put.Attached = func(a documents.Member) error {
 		name := file.Name + "/" + a.Name
 		if depth == 0 {

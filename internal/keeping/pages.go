@@ -19,6 +19,7 @@ type PagesOptions struct {
 	Find func(ctx context.Context, had []string) (FoundPages, error)
 	// DeleteAll deletes all documents whose pages are gone, however many.
 	DeleteAll bool
+	Tags      []string // of the documents
 	// Failed, Warned and Progress are those of SyncOptions.
 	Failed   func(path string, err error)
 	Warned   func(path, warning string)
@@ -50,7 +51,7 @@ func SyncPages(ctx context.Context, to Target, o PagesOptions) (SyncReport, erro
 		SyncOptions: SyncOptions{
 			Reader: o.Reader, AtOnce: o.AtOnce, Failed: o.Failed, Warned: o.Warned, Progress: o.Progress,
 		},
-		to: to, marks: map[string]string{mark: o.Site}, owned: map[string][]string{},
+		to: to, tags: o.Tags, marks: map[string]string{mark: o.Site}, owned: map[string][]string{},
 		had: map[string]*earlierDocument{}, keep: map[string]bool{},
 	}
 	if err := s.list(ctx); err != nil {

@@ -102,6 +102,7 @@ type earlierDocument struct {
 type syncing struct {
 	SyncOptions
 	to      Target
+	tags    []string            // of documents that are put
 	marks   map[string]string   // path of each root, by its mark (documents.RootOf)
 	owned   map[string][]string // marks of documents, by their id and the ids above it (idsAbove)
 	mounted map[mountPoint]bool // the mount points that are below the roots now
@@ -430,7 +431,7 @@ func (s *syncing) member(
 	}
 	r, err := s.to.Put(ctx, DocumentFile{
 		About: documents.About{
-			ID: id, Source: f.Source, Root: f.Mark, Original: s.original(f), Modified: f.ModTime,
+			ID: id, Source: f.Source, Root: f.Mark, Original: s.original(f), Modified: f.ModTime, Tags: s.tags,
 		},
 		Type: mediaType, Data: m.Data, Uncopied: f.Source != "",
 		Attached: func(a documents.Member) error {

@@ -44,6 +44,7 @@ type collection struct {
 	quotas     collections.Quotas
 	// originals has copies of uploaded files; nil: the collection is only read, or in a store, which keeps none
 	originals *originals.Folder
+	version   string   // of the program, which sites are told
 	follows   []string // folders that the documents follow while this server runs
 
 	left atomic.Bool // the store has removed the collection, or replaced it by another of its name

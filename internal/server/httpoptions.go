@@ -66,7 +66,7 @@ func newAPI(
 			LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),
 			Tags: l.Tags, MetadataBytes: int(l.MetadataBytes), AnswerBytes: int64(l.UploadAnswerBytes),
 			BytesASecond: int(l.UploadRate), DocumentBytes: int64(config.Documents.FileBytes),
-			Originals: config.Documents.Keep,
+			Originals: config.Documents.Keep, Hosts: config.Documents.Hosts,
 		},
 	})
 }

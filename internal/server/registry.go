@@ -33,6 +33,7 @@ type registry struct {
 	observer   handlers.Observer
 	control    *overload.Control
 	readers    *documents.Pool
+	version    string // of the program
 	pool       *experts.Pool
 	unions     *unions
 	openWithin time.Duration        // how long a request waits for its collection to be opened
@@ -84,7 +85,8 @@ func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.
 		return nil, err
 	}
 	return &registry{
-		config: o.Config, log: o.Log, observer: observer, control: control, readers: o.Readers, pool: pool,
+		config: o.Config, log: o.Log, observer: observer, control: control, readers: o.Readers, version: o.Version,
+		pool: pool,
 		openWithin: min(openWithin, o.Config.Limits.Timeout),
 		unions:     newUnions(max(o.Config.Collections.Open, 1), o.Log),
 		opening:    make(chan struct{}, openAtOnce), held: map[string]*registryEntry{}, failed: map[string]failure{},
@@ -227,6 +229,7 @@ func (r *registry) openCollection(name string) (c *collection, err error) {
 	}
 	c = newCollection(o.Config, o.Log, handlers.NewCollection(name, nil), r.readers)
 	c.quotas = found.Settings.Quotas
+	c.version = r.version
 	c.api.Pace(c.quotas.RequestsASecond)
 	running, stop := context.WithCancel(r.running)
 	c.stop = stop

@@ -34,7 +34,7 @@ type ServerOptions struct {
 	// Readers are the processes that read files. Close does not close them. Nil: this process reads files, and PDF
 	// is refused.
 	Readers *documents.Pool
-	// Watch are files and folders that the documents of the one collection are kept equal to.
+	// Watch are files, folders and sites that the documents of the one collection are kept equal to.
 	Watch []string
 }
 
@@ -127,8 +127,13 @@ func (s *Server) startOne(
 	control *overload.Control,
 	metrics *handlers.Metrics,
 ) error {
+	folders, starts, err := splitWatch(o.Watch)
+	if err != nil {
+		return err
+	}
 	c := newCollection(s.config, s.log, s.api.Collection, o.Readers)
 	c.running, c.group = s.running, s.group
+	c.version = o.Version
 	s.collection = c
 	s.api.Readiness().Set(schema.Component{Name: "collection", Status: handlers.Starting})
 	queue, err := c.loadParts(assembly.Options{Config: s.config, Log: s.log, Observer: observer}, control)
@@ -141,16 +146,19 @@ func (s *Server) startOne(
 			registerPassages(metrics, c.assembly), registerProgram(metrics, o.Version))
 	}
 	if err == nil {
-		err = c.checkRoots(s.running, o.Watch)
+		err = c.checkRoots(s.running, folders)
 	}
 	if err != nil {
 		return err
 	}
-	c.follows = o.Watch
+	c.follows = folders
 	c.showAndAttach()
 	generation, passages := c.assembly.Engine.Generation() // before anything changes them
-	if len(o.Watch) > 0 {
-		s.group.Go(func() error { return c.watchFolders(o.Watch) })
+	if len(folders) > 0 {
+		s.group.Go(func() error { return c.watchFolders(folders) })
+	}
+	if len(starts) > 0 {
+		s.group.Go(func() error { return c.watchSites(starts) })
 	}
 	c.startGoroutines(queue)
 	s.group.Go(c.verifyAhead)

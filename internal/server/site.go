@@ -21,9 +21,11 @@ type SiteRequest struct {
 	Alone            bool   // the page at Start alone
 	Include, Exclude []string
 	Depth, Pages     int // those of documents.site are the most
-	// Hosts are those that may be asked; nil: every one. A nil Hosts also allows Start at an address that is not public
-	// if it names that address itself, or localhost.
+	// Hosts are those that may be asked.
 	Hosts []string
+	// AnyHost lets every host be asked, and the one of Start at an address that is not public if Start names that
+	// address itself, or localhost: for who may read all that this machine can.
+	AnyHost bool
 }
 
 // SiteReading says how SyncSite and ReadSite go through a site, and whom they tell of it.
@@ -128,10 +130,10 @@ func (r SiteReading) options() (o sites.Options, err error) {
 		Start: start, Alone: r.Request.Alone,
 		Depth: min(r.Request.Depth, d.Site.Depth), Pages: min(r.Request.Pages, d.Site.Pages),
 		Bytes: int64(d.Site.Bytes), PageBytes: int64(d.FileBytes), PageTime: d.Site.Timeout, Time: d.Site.Time,
-		Connections: d.Site.Connections, Rate: d.Site.Rate,
+		Connections: d.Site.Connections, Rate: d.Site.Rate, Attempts: d.Site.Attempts,
 		Agent:      strings.TrimSuffix("conclave/"+r.Version, "/"),
 		IsReadable: documents.IsReadable, Progress: r.Progress,
-		Reach: sites.Reach{Hosts: r.Request.Hosts},
+		Reach: sites.Reach{Hosts: r.Request.Hosts, AnyHost: r.Request.AnyHost},
 	}
 	for _, text := range d.Networks {
 		network, err := netip.ParsePrefix(text)
@@ -140,7 +142,7 @@ func (r SiteReading) options() (o sites.Options, err error) {
 		}
 		o.Reach.Networks = append(o.Reach.Networks, network)
 	}
-	if r.Request.Hosts == nil {
+	if r.Request.AnyHost {
 		o.Reach.Networks = append(o.Reach.Networks, namedNetworks(start.Hostname())...)
 	}
 	for _, p := range r.Request.Include {
@@ -171,6 +173,7 @@ type SiteTarget struct {
 	Reader    *documents.Extractor
 	AtOnce    int
 	DeleteAll bool
+	Tags      []string // of the documents
 	// Failed, Warned and Progress are those of keeping.PagesOptions.
 	Failed   func(id string, err error)
 	Warned   func(id, warning string)
@@ -191,7 +194,7 @@ func SyncSite(ctx context.Context, t SiteTarget, r SiteReading) (synced keeping.
 	var failed []string
 	unread := 0
 	synced, err = keeping.SyncPages(ctx, t.To, keeping.PagesOptions{
-		Site: r.Request.Start, Reader: t.Reader, AtOnce: t.AtOnce, DeleteAll: t.DeleteAll,
+		Site: r.Request.Start, Reader: t.Reader, AtOnce: t.AtOnce, DeleteAll: t.DeleteAll, Tags: t.Tags,
 		Find: func(ctx context.Context, had []string) (found keeping.FoundPages, err error) {
 			var reading *sites.Reading
 			files, reading, err = r.read(ctx, had, before)

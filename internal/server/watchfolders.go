@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"example.org/conclave/documents"
-	"example.org/conclave/handlers"
-	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
@@ -203,7 +201,7 @@ func (s *collection) watchFolders(roots []string) error {
 			return nil
 		}
 		if compared {
-			waits = s.reportWaiting(waits, reasonsToWait(synced, err))
+			waits = s.reportWaiting("folders", waits, reasonsToWait(synced, err))
 		}
 		if synced.Changed() {
 			s.log.Info("documents follow their files", "added", synced.Added, "replaced", synced.Replaced,
@@ -231,21 +229,8 @@ func reasonsToWait(synced keeping.SyncReport, err error) []string {
 	return reasons
 }
 
-// reportWaiting shows reasons in /readyz and logs them, unless they are the same as before. It returns the reasons as
-// one string, to be passed as before the next time; "" if there are none.
-func (s *collection) reportWaiting(before string, reasons []string) string {
-	now := strings.Join(reasons, "; ")
-	if now == before {
-		return now
-	}
-	s.api.Readiness().Set(schema.Component{Name: "folders", Status: handlers.Ready, Warnings: reasons})
-	if now == "" {
-		s.log.Info("documents follow their files again")
-	} else {
-		s.log.Error("documents do not follow their files", "cause", now)
-	}
-	return now
-}
+// joinReasons returns reasons as one text.
+func joinReasons(reasons []string) string { return strings.Join(reasons, "; ") }
 
 // checkRoots returns an error if a folder to follow cannot be read and the collection has no document of it. If it has
 // documents, the folder may only not be mounted yet: that is logged, and is no error.

@@ -91,6 +91,7 @@ func (s *collection) acceptWrites() (worker, error) {
 	if dir != "" {
 		inputs = jobs.NewFolderInputs(dir, handlers.UploadPrefix)
 	}
+	kinds[jobs.ReadSite] = s.handlerIf(jobs.Handler{Work: s.readSite}, nil)
 	kinds[jobs.AddDocuments] = s.handlerIf(jobs.Handler{Work: s.addDocuments(inputs)}, nil)
 	queue, err := s.openJobs(dir, jobs.QueueOptions{Logger: s.log, Kinds: kinds, Inputs: inputs})
 	if err != nil {

@@ -146,6 +146,7 @@ func unhex(c byte) byte {
 
 // site is the part of the web that a reading stays in: the pages of one host below one folder.
 type site struct {
+	start        *url.URL
 	scheme, host string
 	folder       string // path with escapes, ending in a slash
 }
@@ -153,7 +154,7 @@ type site struct {
 // siteOf returns the site of a start address: its host, below the folder of its path.
 func siteOf(start *url.URL) site {
 	p := start.EscapedPath()
-	return site{start.Scheme, start.Host, p[:strings.LastIndexByte(p, '/')+1]}
+	return site{start, start.Scheme, start.Host, p[:strings.LastIndexByte(p, '/')+1]}
 }
 
 // resolve returns the address of a link that stands on the page base, normalised. An address of the site's host has the

@@ -42,13 +42,14 @@ func (e *StatusError) Error() string {
 
 // fetcher asks one site, politely: with a pause between requests, and again after a while if the site is busy.
 type fetcher struct {
-	client *http.Client
-	reach  *Reach
-	agent  string
-	most   int64         // bytes of a page
-	limit  time.Duration // for one request
-	clock  Clock
-	pace   time.Duration // between two requests, at least
+	client   *http.Client
+	reach    *Reach
+	agent    string
+	most     int64         // bytes of a page
+	limit    time.Duration // for one request
+	attempts int           // at a page of a site that is busy or cannot be reached
+	clock    Clock
+	pace     time.Duration // between two requests, at least
 
 	mu   sync.Mutex // guards next
 	next time.Time  // of the next request
@@ -75,7 +76,6 @@ func systemClock() Clock {
 }
 
 const (
-	attempts    = 4               // at a page of a site that is busy or cannot be reached
 	firstPause  = time.Second     // before the second attempt; it doubles
 	longestWait = 5 * time.Minute // that a site may ask for before the next attempt
 )
@@ -97,7 +97,7 @@ func (f *fetcher) fetch(
 		var left *leftOutError
 		busy := err != nil && !errors.As(err, &refused) && !errors.As(err, &host) && !errors.As(err, &large) &&
 			!errors.As(err, &left) || err == nil && (a.status == http.StatusTooManyRequests || a.status >= 500)
-		if !busy || attempt == attempts {
+		if !busy || attempt >= f.attempts {
 			return a, err
 		}
 		pause := firstPause << (attempt - 1)
@@ -131,7 +131,7 @@ func retryAfter(header http.Header, now time.Time) (wait time.Duration, ok bool)
 func (f *fetcher) fetchOnce(
 	ctx context.Context, u *url.URL, header http.Header, accept func(http.Header) error,
 ) (a answer, err error) {
-	if err := f.reach.checkHost(u); err != nil {
+	if err := f.reach.CheckHost(u); err != nil {
 		return a, err
 	}
 	if err := f.awaitTurn(ctx); err != nil {

@@ -12,11 +12,13 @@ import (
 	"time"
 )
 
-// Reach says which hosts and which network addresses may be asked. The zero value is every host at a public address.
+// Reach says which hosts and which network addresses may be asked. The zero value is none.
 type Reach struct {
 	// Hosts are names of hosts, such as docs.example.org, or *.example.org for all below it, with a port where it is
-	// not that of the scheme. Nil: every host.
+	// not that of the scheme.
 	Hosts []string
+	// AnyHost lets every host be asked.
+	AnyHost bool
 	// Networks are those that may be asked although they are not public, such as 10.0.0.0/8.
 	Networks []netip.Prefix
 }
@@ -37,9 +39,9 @@ func (e *NetworkError) Error() string {
 	return fmt.Sprintf("it is at %s, which is no public address: allow its network, if it is yours (documents.networks)", e.Address)
 }
 
-// checkHost returns a *HostError if the host of a normalised address is not among Hosts.
-func (r *Reach) checkHost(u *url.URL) error {
-	if r.Hosts == nil {
+// CheckHost returns a *HostError if the host of a normalised address is not among Hosts.
+func (r *Reach) CheckHost(u *url.URL) error {
+	if r.AnyHost {
 		return nil
 	}
 	for _, allowed := range r.Hosts {

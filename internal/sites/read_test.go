@@ -137,8 +137,8 @@ func (s *testSite) options(t *testing.T, path string) Options {
 	}
 	return Options{
 		Start: start, Depth: 20, Pages: 10_000, Bytes: 1 << 30, PageBytes: 1 << 20, PageTime: 10 * time.Second,
-		Time: time.Hour, Connections: 1, Agent: "conclave/test", Spool: t.TempDir(),
-		Reach:      Reach{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
+		Time: time.Hour, Connections: 1, Attempts: 4, Agent: "conclave/test", Spool: t.TempDir(),
+		Reach:      Reach{AnyHost: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
 		IsReadable: func(mediaType, _ string) bool { return strings.HasPrefix(mediaType, "text/") },
 		Clock:      (&waits{now: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)}).clock(),
 	}
@@ -439,7 +439,7 @@ func TestReadBusy(t *testing.T) {
 	if want := []string{"/", "/429", "/500"}; !slices.Equal(got, want) || len(r.Failed) != 2 {
 		t.Errorf("read %q, failed %v", got, r.Failed)
 	}
-	if times["/long"] != 1 || s.count("/broken") < attempts {
+	if times["/long"] != 1 || s.count("/broken") < o.Attempts {
 		t.Errorf("%d and %d attempts", times["/long"], s.count("/broken"))
 	}
 	long := 0
@@ -473,7 +473,7 @@ func TestReach(t *testing.T) {
 		}
 		o := inner.options(t, "/")
 		o.Start = u
-		o.Reach = Reach{}
+		o.Reach = Reach{AnyHost: true}
 		_, err = Read(t.Context(), o)
 		var refused *NetworkError
 		if !errors.As(err, &refused) {
@@ -496,6 +496,7 @@ func TestReach(t *testing.T) {
 		t.Errorf("a start that leads elsewhere: %v", err)
 	}
 	o := outer.options(t, "/")
+	o.Reach.AnyHost = false
 	o.Reach.Hosts = []string{"docs.example.org", "*.example.com"}
 	var host *HostError
 	if _, err := Read(t.Context(), o); !errors.As(err, &host) {

@@ -77,7 +77,8 @@ func newReader(o Options, client *http.Client) *reader {
 		r.had[address] = true
 	}
 	r.fetch = &fetcher{
-		client: client, reach: &r.Reach, agent: o.Agent, most: o.PageBytes, limit: o.PageTime, clock: o.Clock,
+		client: client, reach: &r.Reach, agent: o.Agent, most: o.PageBytes, limit: o.PageTime, attempts: o.Attempts,
+		clock: o.Clock,
 	}
 	if o.Rate > 0 {
 		r.fetch.pace = time.Duration(float64(time.Second) / o.Rate)
@@ -96,19 +97,13 @@ func (r *reader) begin(ctx context.Context) error {
 		}
 		return &DownError{r.Start.String(), err}
 	}
-	start, err := r.followStart(ctx)
+	first, err := r.followStart(ctx)
 	if err != nil {
 		return down(err)
 	}
-	r.site = siteOf(start)
-	if err := r.readRobots(ctx); err != nil {
-		return down(err)
-	}
-	r.fetch.pace = max(r.fetch.pace, r.rules.delay)
-	if !r.rules.allows(pathAndQuery(start)) {
-		return down(fmt.Errorf("its robots.txt forbids reading %s", start))
-	}
-	r.push(turn{at: start})
+	start := r.site.start
+	r.known[start.String()] = true
+	defer r.takeStart(&first)
 	if r.Alone {
 		return nil
 	}
@@ -124,32 +119,53 @@ func (r *reader) begin(ctx context.Context) error {
 	return nil
 }
 
-// followStart returns the address to which the start address leads, which may be on another host. It fails if the
-// site does not answer.
-func (r *reader) followStart(ctx context.Context) (*url.URL, error) {
-	at := r.Start
-	for range mostRedirects {
-		none := &leftOutError{}
-		a, err := r.fetch.fetch(ctx, at, http.Header{}, func(http.Header) error { return none })
-		switch {
-		case errors.Is(err, none):
-			return at, nil
-		case err != nil:
-			return nil, err
-		case a.location == nil:
-			return nil, &StatusError{a.status}
-		}
-		if err := normalise(a.location); err != nil {
-			return nil, fmt.Errorf("it redirects to an address that %w", err)
-		}
-		at = a.location
-	}
-	return nil, fmt.Errorf("it redirects more than %d times", mostRedirects)
+// takeStart takes the answer for the start address, once it is known whether links are followed.
+func (r *reader) takeStart(first *asked) {
+	r.asked++
+	r.take(turn{at: r.site.start}, first)
 }
 
-// readRobots reads the robots.txt of the site's host. A site without one allows everything. The error says that it
-// cannot be read, and then nothing may be.
+// followStart asks for the start address, after the robots.txt of its host, and for the addresses to which it leads,
+// which may be on other hosts. It sets r.site to the site of the last one, and returns its answer. It fails if the site
+// does not answer, or forbids the address.
+func (r *reader) followStart(ctx context.Context) (first asked, err error) {
+	at := r.Start
+	for range mostRedirects {
+		before := r.site
+		r.site = siteOf(at)
+		if !before.isHost(at) {
+			if err := r.readRobots(ctx); err != nil {
+				return first, err
+			}
+			r.fetch.pace = max(r.fetch.pace, r.rules.delay)
+		}
+		if !r.rules.allows(pathAndQuery(at)) {
+			return first, fmt.Errorf("its robots.txt forbids reading %s", at)
+		}
+		first = r.ask(ctx, turn{at: at})
+		var large *TooLargeError
+		var left *leftOutError
+		switch {
+		case first.err != nil && !errors.As(first.err, &large) && !errors.As(first.err, &left):
+			return first, first.err
+		case first.location == nil && first.err == nil && first.status != http.StatusOK &&
+			first.status != http.StatusNotModified:
+			return first, &StatusError{first.status}
+		case first.location == nil:
+			return first, nil
+		}
+		if err := normalise(first.location); err != nil {
+			return first, fmt.Errorf("it redirects to an address that %w", err)
+		}
+		at = first.location
+	}
+	return first, fmt.Errorf("it redirects more than %d times", mostRedirects)
+}
+
+// readRobots reads the robots.txt of the site's host into r.rules. A site without one allows everything. The error says
+// that it cannot be read, and then nothing may be.
 func (r *reader) readRobots(ctx context.Context) error {
+	r.rules = robots{}
 	at := r.site.root("/robots.txt")
 	for range mostRedirects {
 		a, err := r.fetch.fetch(ctx, at, http.Header{}, acceptAll)
@@ -168,7 +184,7 @@ func (r *reader) readRobots(ctx context.Context) error {
 			return fmt.Errorf("its robots.txt: %w", &StatusError{a.status})
 		}
 		if err := normalise(a.location); err != nil {
-			return nil //nolint:nilerr // a robots.txt that leads nowhere is none
+			break // a robots.txt that leads nowhere is none
 		}
 		at = a.location
 	}

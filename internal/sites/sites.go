@@ -37,6 +37,7 @@ type Options struct {
 	PageTime, Time time.Duration
 	Connections    int     // at a time
 	Rate           float64 // requests a second, at most; robots.txt may ask for fewer
+	Attempts       int     // at a page while the site is busy or does not answer
 	Agent          string  // what the site is told of the reader: the header User-Agent
 	Reach          Reach
 	// IsReadable reports whether pages of a media type are read; the address tells the type where none is declared.
