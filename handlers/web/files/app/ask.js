@@ -47,6 +47,21 @@ const readersOf = (signal) =>
 const choose = (state, readers) =>
   state.answer === "none" ? undefined : readers.find((one) => one.name === state.answer) || readers.find((one) => !one.generates);
 
+// sentTo returns a place for a line on where questions are sent; it stays empty where no model of another server encodes
+// or reranks.
+function sentTo(signal) {
+  const place = h("div");
+  get("/v1/experts", { signal }).then(
+    (known) => {
+      const hosts = [...(known.experts || []), ...(known.rerankers || [])].map((one) => one.endpoint?.host).filter(Boolean);
+      const named = [...new Set(hosts)].join(", ");
+      if (named) place.append(h("p", { class: "about" }, t`Questions are sent to ${named} as well.`));
+    },
+    () => {}, // the key does not allow to know
+  );
+  return place;
+}
+
 export function ask(state, signal) {
   const form = questionForm(state, t`Ask`, { view: "ask", open: "", typed: "", answer: "", before: [] });
   const body = h("div", { class: "answer", "aria-busy": "false" });
@@ -56,7 +71,7 @@ export function ask(state, signal) {
     h("h1", { class: state.q ? "unseen" : "" }, t`What do you want to know?`),
     form,
     chips(state),
-    state.q && narrowing(state, signal),
+    state.q ? narrowing(state, signal) : sentTo(signal),
     body,
   );
   if (state.q) {

@@ -268,4 +268,5 @@ export const texts = {
   "Remember it on this device": "Auf diesem Gerät merken",
   "Glossary": "Glossar",
   "Numbers": "Zahlen",
+  "Questions are sent to {} as well.": "Fragen werden auch an {} gesendet.",
 };

@@ -268,4 +268,5 @@ export const texts = {
   "Remember it on this device": "Recordarla en este dispositivo",
   "Glossary": "Glosario",
   "Numbers": "Números",
+  "Questions are sent to {} as well.": "Las preguntas se envían también a {}.",
 };

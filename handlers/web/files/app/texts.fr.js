@@ -268,4 +268,5 @@ export const texts = {
   "Remember it on this device": "La retenir sur cet appareil",
   "Glossary": "Glossaire",
   "Numbers": "Chiffres",
+  "Questions are sent to {} as well.": "Les questions sont aussi envoyées à {}.",
 };

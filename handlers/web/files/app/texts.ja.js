@@ -268,4 +268,5 @@ export const texts = {
   "Remember it on this device": "この端末に保存する",
   "Glossary": "用語集",
   "Numbers": "数値",
+  "Questions are sent to {} as well.": "質問は {} にも送信されます。",
 };

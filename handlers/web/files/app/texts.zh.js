@@ -268,4 +268,5 @@ export const texts = {
   "Remember it on this device": "在此设备上记住",
   "Glossary": "词汇表",
   "Numbers": "数值",
+  "Questions are sent to {} as well.": "问题也会发送到 {}。",
 };
