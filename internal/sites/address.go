@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -56,6 +57,9 @@ func normalise(u *url.URL) error {
 		host = "[" + host + "]"
 	}
 	if port := u.Port(); port != "" && port != defaultPort(u.Scheme) {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return errors.New("has a port beyond 65535")
+		}
 		host += ":" + port
 	}
 	u.Host = host
