@@ -1,6 +1,7 @@
 package endtoend
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -72,12 +73,14 @@ func TestExpertOfAnotherServer(t *testing.T) {
 	own := withAway(t, peer, "")
 	own.command("index", "--collection", "c", "--add-expert", "wiki")
 	own.command("index", "--collection", "c", "--add-expert", "away")
+	own.command("index", "--collection", "c", "--add-expert", "away@1")
 	imported := own.serve("")
 	for _, kind := range []string{"openai", "tei"} {
 		t.Run(kind, func(t *testing.T) {
 			s := withAway(t, peer, endpointConfig(served, kind, "price: 2, batch: 7"))
 			s.command("index", "--collection", "c", "--add-expert", "wiki")
 			told := s.command("index", "--collection", "c", "--add-expert", "away")
+			s.command("index", "--collection", "c", "--add-expert", "away@1")
 			host := strings.TrimPrefix(served.url, "http://")
 			for _, want := range []string{"the passages are sent to " + host + " (model away)", "tokens for 0.00"} {
 				if !strings.Contains(told, want) {
@@ -94,7 +97,7 @@ func TestExpertOfAnotherServer(t *testing.T) {
 			var experts struct{ Experts []learned.ExpertInfo }
 			remote.get(http.MethodGet, "/v1/experts", "", http.StatusOK, &experts)
 			for _, x := range experts.Experts {
-				if is := x.Endpoint != nil && x.Endpoint.Host == host; is != (x.Name == "away") {
+				if is := x.Endpoint != nil && x.Endpoint.Host == host; is != strings.HasPrefix(x.Name, "away") {
 					t.Errorf("expert %s has the endpoint %+v", x.Name, x.Endpoint)
 				}
 			}
@@ -328,5 +331,51 @@ func TestAttackByEndpoint(t *testing.T) {
 		p.stop()
 		model.mode.Store("")
 		p = s.serve("ulimit -v 8000000;") // with another circuit breaker
+	}
+}
+
+// TestIndexingGoesOnWithItsVectors kills a command that encodes by another server: the next one asks for what is missing
+// alone; a batch (256 passages), the sample of the estimate and the probes are asked for twice at most.
+func TestIndexingGoesOnWithItsVectors(t *testing.T) {
+	model := newHostileModel(t)
+	var answered atomic.Int64
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var in struct{ Input []string }
+		if err != nil || json.Unmarshal(body, &in) != nil {
+			t.Error(err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		model.Config.Handler.ServeHTTP(w, r)
+		answered.Add(int64(len(in.Input)))
+		time.Sleep(10 * time.Millisecond) // so that the command is killed in the middle
+	}))
+	t.Cleanup(front.Close)
+	const passages = 2000
+	var lines strings.Builder
+	for i := range passages {
+		fmt.Fprintf(&lines, "{\"id\":\"p%d\",\"text\":\"passage %d\"}\n", i, i*7919)
+	}
+	s := newSite(t, "experts: [{name: away, address: "+front.URL+"/v1, model: m, batch: 32, concurrency: 2}]\n", nil, "none",
+		lines.String())
+	first := exec.Command(s.path, "index", "--collection", "c", "--add-expert", "away")
+	first.Env = environment()
+	first.Dir = s.dir
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for answered.Load() < passages/2 {
+		time.Sleep(time.Millisecond)
+	}
+	_ = first.Process.Kill()
+	_ = first.Wait()
+	before := answered.Load()
+	s.command("index", "--collection", "c", "--add-expert", "away")
+	const twice = 256 + 2*32 + 3*3 // the command opens the collection at its end, too
+	if n := answered.Load(); before >= passages || n > passages+twice {
+		t.Errorf("%d texts were sent before the end and %d in all, of %d passages", before, n, passages)
+	}
+	if left, err := filepath.Glob(filepath.Join(s.dir, "cache", "sent", "*")); err != nil || len(left) > 0 {
+		t.Errorf("left in the cache: %v, %v", left, err)
 	}
 }
