@@ -334,8 +334,8 @@ func TestAttackByEndpoint(t *testing.T) {
 	}
 }
 
-// TestIndexingGoesOnWithItsVectors kills a command that encodes by another server: the next one asks for what is missing
-// alone; a batch (256 passages), the sample of the estimate and the probes are asked for twice at most.
+// TestIndexingGoesOnWithItsVectors kills a command that encodes by another server: the next one asks for what is
+// missing alone; a batch (256 passages), the sample of the estimate and the probes are asked for twice at most.
 func TestIndexingGoesOnWithItsVectors(t *testing.T) {
 	model := newHostileModel(t)
 	var answered atomic.Int64
