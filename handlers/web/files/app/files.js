@@ -1,9 +1,11 @@
 // Files: a door for documents and passages, by drop or by choice, with what became of them.
-import { get, perhaps, send } from "./api.js";
+import { perhaps, send } from "./api.js";
 import { backlog } from "./collections.js";
 import { put } from "./documents.js";
 import { bytes, count, h, problem, sized } from "./dom.js";
+import { ended } from "./jobs.js";
 import { pasting } from "./paste.js";
+import { siteForm } from "./site.js";
 import { read } from "./state.js";
 import { language, t } from "./texts.js";
 
@@ -72,7 +74,7 @@ export function upload(limits, signal, changed) {
     input,
   );
   const other = h("p", { class: "row" }, h("label", { for: "folder" }, t`Or a folder`), folder);
-  return h("section", { class: "card" }, h("h2", null, t`Add documents`), zone, other, pasting(signal, changed), out);
+  return h("section", { class: "card" }, h("h2", null, t`Add documents`), zone, other, siteForm(limits, signal, changed), pasting(signal, changed), out);
 }
 
 // dropped are the files of what was dropped, with their paths below the folders that were.
@@ -168,13 +170,7 @@ async function unpack(id, file, signal) {
     throw error;
   });
   if (!accepted) return null;
-  let job = await accepted.json();
-  while (job.state === "queued" || job.state === "running") {
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    signal.throwIfAborted();
-    job = await get(`/v1/jobs/${encodeURIComponent(job.id)}`, { signal });
-  }
-  if (job.state !== "done") throw { detail: job.error?.detail || job.error || t`The job was ${job.state}.` };
+  const job = await ended(await accepted.json(), signal);
   const { added, replaced, unchanged, failed, failures = [] } = job.result.documents;
   const unsaid = failed - failures.length;
   return {
