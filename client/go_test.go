@@ -341,6 +341,10 @@ func TestJobs(t *testing.T) {
 	if err != nil || job.Result.Passages != 1 || !strings.HasSuffix(job.Result.Folder, "monday") {
 		t.Errorf("%+v, %v", job, err)
 	}
+	site := client.Site{URL: "https://docs.example.org/", Whole: true, Exclude: []string{"/old/"}, Pages: 9}
+	if _, err := c.AddSite(t.Context(), site, "web"); client.Code(err) != "host_not_allowed" {
+		t.Errorf("a site: %v", err)
+	}
 	job, err = c.AddExpert(t.Context(), "nobody")
 	if err == nil {
 		job, err = c.Wait(t.Context(), job.ID)

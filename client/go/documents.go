@@ -121,6 +121,28 @@ func (c *Client) DeleteDocument(ctx context.Context, id string, w Write) (out Wr
 	return out, err
 }
 
+// Site is a page of the web, or a site, whose pages become documents with their addresses as ids.
+type Site struct {
+	URL string `json:"url"`
+	// Whole takes all pages of the site below the folder of URL, replaces what changed since the last time, and removes
+	// documents whose pages are gone.
+	Whole   bool     `json:"site,omitempty"`
+	Include []string `json:"include,omitempty"` // patterns of paths that are read; none: all
+	Exclude []string `json:"exclude,omitempty"` // patterns of paths that are not read
+	Depth   int      `json:"depth,omitempty"`   // most links from URL to a page; 0: the server's
+	Pages   int      `json:"pages,omitempty"`   // most pages; 0: the server's
+}
+
+// AddSite starts a job that reads a page or a site, whose documents get the tags. The code of the error is
+// host_not_allowed if the administrator has not allowed the host.
+func (c *Client) AddSite(ctx context.Context, site Site, tags ...string) (Job, error) {
+	query := url.Values{}
+	if len(tags) > 0 {
+		query.Set("tags", strings.Join(tags, ","))
+	}
+	return c.start(ctx, call{method: http.MethodPost, path: "/v1/documents", query: query, body: site})
+}
+
 // Documents returns the documents that searches see, over several requests: those whose ids begin with prefix and whose
 // ids or titles contain match. With "", each of these matches all. After an error it yields nothing more. The next
 // request is sent when the documents of the one before were taken.

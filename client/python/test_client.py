@@ -118,6 +118,8 @@ def documents(c: Client) -> None:
     assert code(lambda: c.put_document("guide/ü 1%.md", b"x", if_version="another")) == "version_mismatch"
     assert code(lambda: c.put_document("bad.docx", b"PK\x03\x04")) == "unreadable_document"
     assert [d.id for d in c.documents(prefix="guide/", match="RETURNS")] == [found.id]
+    site = "https://docs.example.org/"
+    assert code(lambda: c.add_site(site, site=True, tags=["a"], exclude=["/b/"], pages=9)) == "host_not_allowed"
     assert c.search("photo of the damage", k=1).results[0].id == found.id + "#1"
     assert c.delete_document(found.id, visible=True).status == "deleted" and list(c.documents()) == []
 

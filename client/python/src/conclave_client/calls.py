@@ -165,6 +165,12 @@ def delete_document(id: str, if_version: str | None, visible: bool) -> Call[Writ
     return Call("DELETE", _document_path(id), _as(Written), **_conditions(if_version, False, visible))
 
 
+def add_site(url: str, whole: bool, tags: list[str], about: dict[str, Any]) -> Call[Job]:
+    params = {"tags": ",".join(tags)} if tags else {}
+    body = {"url": url, "site": whole} | {name: value for name, value in about.items() if value}
+    return Call("POST", "/v1/documents", _as(Job), body, params=params, once=True)
+
+
 def documents(prefix: str, match: str, after: str) -> Call[tuple[list[Document], str]]:
     def page(response: httpx.Response) -> tuple[list[Document], str]:
         body = response.json()

@@ -168,6 +168,23 @@ class Client(_Options):
         """Deletes a document with all its passages."""
         return self._do(calls.delete_document(id, if_version, visible))
 
+    def add_site(
+        self,
+        url: str,
+        *,
+        site: bool = False,
+        tags: list[str] | None = None,
+        include: list[str] | None = None,
+        exclude: list[str] | None = None,
+        depth: int = 0,
+        pages: int = 0,
+    ) -> Job:
+        """Starts a job that adds a page of the web, or with site all pages below its folder: what changed since the
+        last time is replaced, and what is gone removed. The problem is host_not_allowed where the administrator has
+        not allowed the host."""
+        about = {"include": include, "exclude": exclude, "depth": depth, "pages": pages}
+        return self._do(calls.add_site(url, site, tags or [], about))
+
     def documents(self, *, prefix: str = "", match: str = "") -> Iterator[Document]:
         """The documents whose ids begin with prefix, and whose ids or titles contain match."""
         page, after = self._do(calls.documents(prefix, match, ""))
@@ -319,6 +336,20 @@ class AsyncClient(_Options):
 
     async def delete_document(self, id: str, *, if_version: str | None = None, visible: bool = False) -> Written:
         return await self._do(calls.delete_document(id, if_version, visible))
+
+    async def add_site(
+        self,
+        url: str,
+        *,
+        site: bool = False,
+        tags: list[str] | None = None,
+        include: list[str] | None = None,
+        exclude: list[str] | None = None,
+        depth: int = 0,
+        pages: int = 0,
+    ) -> Job:
+        about = {"include": include, "exclude": exclude, "depth": depth, "pages": pages}
+        return await self._do(calls.add_site(url, site, tags or [], about))
 
     async def documents(self, *, prefix: str = "", match: str = "") -> AsyncIterator[Document]:
         page, after = await self._do(calls.documents(prefix, match, ""))
