@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,11 +119,21 @@ func TestVerdictOfForeignSources(t *testing.T) {
 			Chance: &doubted{confidence: .5}, Thresholds: reply.Thresholds{Found: .6, Doubtful: .2},
 		},
 	}
-	if r := s.ask(t, Request{Question: german, Fusion: methodsOf(fusion.MethodGate)}); r.Verdict != "" ||
-		r.Confidence != nil {
-		t.Errorf("German to English passages: %q, confidence %v", r.Verdict, r.Confidence)
+	r := s.ask(t, Request{Question: german, Fusion: methodsOf(fusion.MethodGate)})
+	if r.Verdict != "" || r.Confidence != nil {
+		t.Errorf("German to passages in no language that is known: %q, confidence %v", r.Verdict, r.Confidence)
 	}
-	r := s.ask(t, Request{Question: "where is the green bird", Fusion: methodsOf(fusion.MethodGate)})
+	before := slices.Clone(s.library.shelf.passages)
+	for i := range s.library.shelf.passages {
+		s.library.shelf.passages[i].Text += ". The bird is green and sleeps, and the cat is running to it through the garden."
+	}
+	r = s.ask(t, Request{Question: german, Fusion: methodsOf(fusion.MethodGate)})
+	if r.Verdict != reply.VerdictDoubtful || r.Answerable != nil || r.Confidence != nil ||
+		!strings.Contains(strings.Join(r.Notes, "\n"), "fitted to questions in German about passages in English") {
+		t.Errorf("German to English passages: %q, confidence %v, notes %q", r.Verdict, r.Confidence, r.Notes)
+	}
+	s.library.shelf.passages = before
+	r = s.ask(t, Request{Question: "where is the green bird", Fusion: methodsOf(fusion.MethodGate)})
 	if r.Verdict != reply.VerdictFound || *r.Answerable != .9 || *r.Confidence != .4 {
 		t.Errorf("English: %q by %+v, confidence %v", r.Verdict, r.Judged, *r.Confidence)
 	}
@@ -134,5 +145,24 @@ func TestVerdictOfForeignSources(t *testing.T) {
 		*r.Thresholds != s.config.Defaults.Foreign.Answerability.Thresholds || *r.Confidence != .2 ||
 		r.Basis != reply.BasisShipped {
 		t.Errorf("German: %q by %+v, confidence %v, basis %q", r.Verdict, r.Judged, r.Confidence, r.Basis)
+	}
+	for i := range s.library.shelf.passages {
+		s.library.shelf.passages[i].Text = "绿色的鸟在花园里睡觉，猫穿过花园向它跑去，天气很好，大家都很高兴。"
+	}
+	const chinese = "绿色的鸟在哪里睡觉？"
+	r = s.ask(t, Request{Question: chinese, Fusion: methodsOf(fusion.MethodGate)})
+	if r.Verdict != reply.VerdictDoubtful || r.Answerable != nil ||
+		!strings.Contains(strings.Join(r.Notes, "\n"), "nothing was fitted to questions in Chinese") {
+		t.Errorf("Chinese, without a fit: %q by %+v, notes %q", r.Verdict, r.Judged, r.Notes)
+	}
+	if r := s.ask(t, Request{Question: chinese, Fusion: methodsOf("rrf")}); r.Verdict != "" {
+		t.Errorf("by a method without verdicts: %q", r.Verdict)
+	}
+	s.config.Defaults.Foreign.Unspaced = map[string]*learned.Answerability{
+		"zh": {Chance: &doubted{confidence: .7}, Thresholds: reply.Thresholds{Found: .6, Doubtful: .2}},
+	}
+	r = s.ask(t, Request{Question: chinese, Fusion: methodsOf(fusion.MethodGate)})
+	if r.Verdict != reply.VerdictFound || *r.Answerable != .7 {
+		t.Errorf("Chinese: %q by %+v", r.Verdict, r.Judged)
 	}
 }

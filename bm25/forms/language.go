@@ -193,6 +193,12 @@ func (analysis Analysis) HasForms() bool {
 	return analysis == Unicode || analysis.rules() != nil || analysis&severalLanguages != 0
 }
 
+// HasGrams reports whether texts without spaces are analysed by their characters (words.GramScanner).
+func (analysis Analysis) HasGrams() bool {
+	a := NewAnalyser(analysis)
+	return a.several != nil || a.language != nil && a.language.grams
+}
+
 // termOf returns the term of a word in lower case; "" for a function word.
 func (l *language) termOf(word string) string {
 	if l.grams {

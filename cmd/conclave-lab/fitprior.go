@@ -98,7 +98,7 @@ func (x *fitPriorCommand) run(cmd *cobra.Command, config configs.Config, term cl
 
 // readQuestions returns the questions of the domains in --questions, the questions generated from each domain's
 // collection (Assembly.GenerateQuestions) in the same order, and the folder of each domain's collection by its name. It
-// returns a usage error if there are fewer than three domains or one has no collection. It opens each collection for
+// returns a usage error if there are fewer than two domains or one has no collection. It opens each collection for
 // this, one after the other, and fails if one cannot be opened.
 func (x *fitPriorCommand) readQuestions(
 	ctx context.Context,
@@ -113,9 +113,9 @@ func (x *fitPriorCommand) readQuestions(
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if len(domains) < 3 {
+	if len(domains) < 2 {
 		return nil, nil, nil, cli.Usagef(
-			"%s of questions: three are needed at least, so that what is left out is measured by several",
+			"%s of questions: two are needed at least, so that each is measured by a fit without it",
 			cli.Plural(int64(len(domains)), "domain"),
 		)
 	}

@@ -210,7 +210,7 @@ var allowed = map[string][]string{
 		"store",
 	},
 	"internal/assembly": {
-		"ann", "calibration", "configs", "fusion", "internal/capacity", "internal/collections", "internal/conditions",
+		"ann", "bm25/forms", "calibration", "configs", "fusion", "internal/capacity", "internal/collections", "internal/conditions",
 		"internal/corpus", "internal/disk", "internal/experts", "internal/questions", "internal/rank",
 		"internal/stores", "models", "search", "search/ask", "search/learned", "search/reply", "search/storage",
 		"search/turn", "shipped", "store",

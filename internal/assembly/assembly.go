@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.org/conclave/ann"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/calibration"
 	"example.org/conclave/configs"
 	"example.org/conclave/fusion"
@@ -50,6 +51,7 @@ type Assembly struct {
 	lineUp      search.LineUp // that the engine uses
 	// searched are the experts of lineUp. Start and Renew store another set, also where the experts are the same.
 	searched atomic.Pointer[experts.Set]
+	analysis forms.Analysis  // of the words of Store
 	drained  <-chan struct{} // closed when no earlier line-up is in use; nil: there was none
 	borrowed bool            // store and experts are another's
 	joined   []store.Backend // of several collections that are searched as one, which have no Store
@@ -113,6 +115,11 @@ func (a *Assembly) Load() (err error) {
 	if err != nil {
 		return err
 	}
+	words, err := at.Words(context.Background())
+	if err != nil {
+		return err
+	}
+	a.analysis = words.Analysis
 	contents, done := a.Store.Contents()
 	defer done()
 	return a.loadExperts(contents)
@@ -205,7 +212,9 @@ func (a *Assembly) tellSearched() {
 // collection's calibration, for fitting a new one. Its Close ends only its engine, and must come before that of a. The
 // experts must not change meanwhile. It fails if the engine cannot be started.
 func (a *Assembly) ForFitting(config configs.Config) (*Assembly, error) {
-	own := &Assembly{Store: a.Store, Experts: a.Experts, Absent: a.Absent, options: a.options, borrowed: true}
+	own := &Assembly{
+		Store: a.Store, Experts: a.Experts, Absent: a.Absent, options: a.options, borrowed: true, analysis: a.analysis,
+	}
 	own.options.Config, own.options.Uncalibrated = config, true
 	if err := own.Start(nil); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.org/conclave/ann"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/calibration"
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/capacity"
@@ -100,7 +101,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	}
 	calibrated := record != nil && len(record.Chances) > 0
 	if err == nil && !calibrated && slices.ContainsFunc(a.Experts.Dense(), isMultilingual) {
-		made.Defaults.Foreign, err = foreignFits()
+		made.Defaults.Foreign, err = foreignFits(a.analysis)
 	}
 	if err != nil {
 		return made, err
@@ -303,9 +304,9 @@ func answerabilityOf(record *calibration.Record) (*learned.Answerability, error)
 // isMultilingual reports whether an expert is the one for many languages that setup fetches.
 func isMultilingual(e *experts.Expert) bool { return shipped.IsMultilingual(&e.Bundle.Manifest) }
 
-// foreignFits returns the shipped confidences and verdict of the expert for many languages, where it is the only dense
-// source; nil if the program has none.
-func foreignFits() (*learned.ForeignFits, error) {
+// foreignFits returns the shipped confidences and verdicts of the expert for many languages, where it is the only dense
+// source, in a collection whose words are analysed in this way; nil if the program has none.
+func foreignFits(analysis forms.Analysis) (*learned.ForeignFits, error) {
 	prior, err := parseShipped(shipped.ForeignConfidence, calibration.ParsePrior)
 	if prior == nil || err != nil {
 		return nil, err
@@ -314,9 +315,21 @@ func foreignFits() (*learned.ForeignFits, error) {
 	if verdict == nil || err != nil {
 		return nil, err
 	}
-	return &learned.ForeignFits{Chances: prior.Chances, Answerability: learned.Answerability{
+	fits := &learned.ForeignFits{Chances: prior.Chances, Answerability: learned.Answerability{
 		Chance: &verdict.Answerable.Chance, Thresholds: verdict.Answerable.Thresholds,
-	}}, nil
+	}}
+	if !analysis.HasGrams() {
+		return fits, nil
+	}
+	unspaced, err := parseShipped(shipped.UnspacedVerdict, calibration.ParseVerdict)
+	if unspaced == nil || err != nil {
+		return nil, err
+	}
+	by := &learned.Answerability{
+		Chance: &unspaced.Answerable.Chance, Thresholds: unspaced.Answerable.Thresholds,
+	}
+	fits.Unspaced = map[string]*learned.Answerability{"zh": by, "ja": by} // to which it was fitted
+	return fits, nil
 }
 
 // shippedVerdict returns the shipped fit that decides whether a collection answers a question; nil if the program has

@@ -60,6 +60,9 @@ func OfPassage(title, text string) (code string) {
 
 // NameOf returns the English name of a language by its code, such as German for de; the code itself if it is unknown.
 func NameOf(code string) string {
+	if code == chinese { // the library names the one that is spoken
+		return "Chinese"
+	}
 	for lang := range whatlanggo.Langs {
 		if codeOf(lang) == code {
 			return lang.String()

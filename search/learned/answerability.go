@@ -14,6 +14,8 @@ type Answerability struct {
 type ForeignFits struct {
 	Chances       Chances // of the gate's first passages
 	Answerability Answerability
+	// Unspaced are, by language, the fits for languages that are written without spaces; one that is not there has none.
+	Unspaced map[string]*Answerability
 }
 
 // Chances computes calibrated probabilities of an answer from signals.

@@ -33,8 +33,17 @@ func (r *Rules) judgesAnswers() bool {
 
 // onlyForeign reports whether the sources that answered are those of Rules.Foreign, and the question is in a language
 // of the collection: passages in another one have other words, so that what was fitted does not hold.
-func (c *Candidates) onlyForeign() bool {
-	return c.Rules.Foreign != nil && fusion.ForeignCloseness(c.seen) && c.Found.OwnLanguage()
+func (c *Candidates) onlyForeign() bool { return c.byForeign() && c.Found.OwnLanguage() }
+
+// byForeign reports whether the sources that answered are those of Rules.Foreign.
+func (c *Candidates) byForeign() bool {
+	return c.Rules.Foreign != nil && fusion.ForeignCloseness(c.seen)
+}
+
+// isUnjudged reports whether nothing was fitted by which the answer could be said to be found: the sources are those of
+// Rules.Foreign, and the question is in another language than the passages, or in one without a fit.
+func (c *Candidates) isUnjudged() bool {
+	return c.byForeign() && c.answerability() == nil && c.Found.KnowsLanguages()
 }
 
 // ChancesBasis returns where the confidences of the gate's answers come from: reply.BasisShipped or
@@ -46,14 +55,15 @@ func (c *Candidates) ChancesBasis() string {
 	return c.Rules.ChancesBasis
 }
 
-// answerability returns how the verdict is computed for the sources that answered; nil: there is none, as for a
-// language whose words are searched by single characters, which are in passages about anything.
+// answerability returns how the verdict is computed for the sources that answered; nil: nothing was fitted for them.
 func (c *Candidates) answerability() *learned.Answerability {
 	switch {
-	case !c.onlyForeign():
+	case !c.byForeign():
 		return c.Rules.Answerability
-	case !c.Found.HasFunctionWords():
+	case !c.Found.OwnLanguage():
 		return nil
+	case !c.Found.HasFunctionWords():
+		return c.Rules.Foreign.Unspaced[c.Found.Language()]
 	}
 	return &c.Rules.Foreign.Answerability
 }

@@ -74,6 +74,18 @@ func (p *Findings) Reads(by learned.Languages) bool {
 // OwnLanguage reports whether the question is in one of the collection's languages; false if these are not known.
 func (p *Findings) OwnLanguage() bool { return slices.Contains(p.languages, p.language) }
 
+// KnowsLanguages reports whether the languages of the question and of the collection are known.
+func (p *Findings) KnowsLanguages() bool { return p.language != "" && len(p.languages) > 0 }
+
+// Language returns the code of the question's language; "" if it is not known.
+func (p *Findings) Language() string { return p.language }
+
+// LanguageNames returns the names of the question's language and of the collection's most frequent one, for users. They
+// must be known (KnowsLanguages).
+func (p *Findings) LanguageNames() (question, passages string) {
+	return languages.NameOf(p.language), languages.NameOf(p.languages[0])
+}
+
 // HasFunctionWords reports whether the function words of the question's language are known, as those of languages that
 // are written with spaces between words are.
 func (p *Findings) HasFunctionWords() bool { return languages.FunctionWordsOf(p.language) != nil }
