@@ -58,7 +58,7 @@ func (c *Candidates) ChancesBasis() string {
 // answerability returns how the verdict is computed for the sources that answered; nil: nothing was fitted for them.
 func (c *Candidates) answerability() *learned.Answerability {
 	switch {
-	case !c.byForeign():
+	case !c.byForeign() || !c.Found.KnowsLanguages():
 		return c.Rules.Answerability
 	case !c.Found.OwnLanguage():
 		return nil
