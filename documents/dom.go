@@ -2,6 +2,7 @@ package documents
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -147,7 +148,8 @@ func (d *dom) node(n *html.Node) {
 func areNotes(n *html.Node) bool {
 	role := attribute(n, "role")
 	return role == "doc-endnotes" || role == "doc-footnote" || attribute(n, "epub:type") == "footnote" ||
-		attribute(n, "class") == "footnotes"
+		attribute(n, "class") == "footnotes" ||
+		n.DataAtom == atom.Aside && slices.Contains(strings.Fields(attribute(n, "class")), "footnote")
 }
 
 // refersToNote reports whether a node is a reference to a footnote, or the link from a footnote back to its reference.

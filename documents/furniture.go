@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -19,13 +20,15 @@ func (w *writer) prune(page *html.Node) *html.Node {
 	}
 	words := wordsBelow(body)
 	left := words
+	series := map[seriesKey]int{}
+	countSeries(body, series)
 	var removed, unseen omission
 	var walk func(n *html.Node)
 	walk = func(n *html.Node) {
 		for c := n.FirstChild; c != nil; {
 			next := c.NextSibling
 			has := 0
-			named := c.Type == html.ElementNode && namedBeside(c)
+			named := c.Type == html.ElementNode && namedBeside(c, series)
 			if named {
 				has = wordsBelow(c)
 			}
@@ -81,7 +84,7 @@ func moveNotes(n, main *html.Node) {
 func beside(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Aside:
-		return attribute(n, "role") != "doc-footnote" && attribute(n, "epub:type") != "footnote"
+		return !areNotes(n) && !slices.Contains(wordsOfName(attribute(n, "class")), "footnote")
 	case atom.Nav, atom.Footer:
 		return true
 	case atom.Header: // of the page, not of an article
@@ -95,8 +98,9 @@ func beside(n *html.Node) bool {
 }
 
 // namedBeside reports whether the id or class of a div, list, table or similar element has a word from furniture, or
-// "teaser" if there are links in the element.
-func namedBeside(n *html.Node) bool {
+// "teaser" if there are links in the element. An id counts unless it names a part of the text (namedByHeading,
+// isOfSeries).
+func namedBeside(n *html.Node, series map[seriesKey]int) bool {
 	switch n.DataAtom {
 	case atom.Div, atom.Section, atom.Ul, atom.Ol, atom.Dl, atom.Form, atom.Table, atom.Td, atom.P, atom.Span:
 	default:
@@ -106,7 +110,36 @@ func namedBeside(n *html.Node) bool {
 	if strings.Contains(strings.ToLower(class), "teaser") && find(n, atom.A) != nil {
 		return true // without a link it is the beginning of the text
 	}
-	return besideByName(class) || besideByName(id) && !namedByHeading(n, id)
+	return besideByName(class) || besideByName(id) && !namedByHeading(n, id) && !isOfSeries(n, series)
+}
+
+// leastOfSeries is how many more parts with ids a series has.
+const leastOfSeries = 2
+
+// seriesKey is what the parts of a series have in common.
+type seriesKey struct {
+	element atom.Atom
+	class   string
+}
+
+// countSeries counts the elements below n that have a class, and an id that names nothing in furniture, by kind and
+// class.
+func countSeries(n *html.Node, counts map[seriesKey]int) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if id, class := attribute(c, "id"), attribute(c, "class"); id != "" && class != "" && !besideByName(id) {
+			counts[seriesKey{c.DataAtom, class}]++
+		}
+		countSeries(c, counts)
+	}
+}
+
+// isOfSeries reports whether an element is one of the parts of a text that a generator of documentation gave ids by
+// their subjects: the page has leastOfSeries more elements of the same kind and class with ids that name nothing in
+// furniture (countSeries), and it has more words outside of links than in them. So the section
+// "SQL-SYNTAX-COMMENTS" is about comments, and has none.
+func isOfSeries(n *html.Node, counts map[seriesKey]int) bool {
+	class := attribute(n, "class")
+	return class != "" && counts[seriesKey{n.DataAtom, class}] >= leastOfSeries && linkedWords(n) < wordsBelow(n)
 }
 
 // namedByHeading reports whether the id of an element has no other words than the heading that the element begins
