@@ -246,6 +246,10 @@ func TestDocuments(t *testing.T) {
 	if !slices.Equal(ids, []string{id}) {
 		t.Error(ids)
 	}
+	meant := client.Suggestion{Text: "Returns", Kind: "document", Passages: 1, Corrected: true}
+	if typed, err := c.Suggest(ctx, "retrns", 1); err != nil || !slices.Equal(typed, []client.Suggestion{meant}) {
+		t.Errorf("%+v, %v", typed, err)
+	}
 	if gone, err := c.DeleteDocument(ctx, id, client.Write{Visible: true}); err != nil || gone.Status != "deleted" {
 		t.Errorf("%+v, %v", gone, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 )
 
@@ -24,6 +25,7 @@ func TestTypes(t *testing.T) {
 		{client.SearchResponse{}, reply.Response{}},
 		{client.Expert{}, learned.ExpertInfo{}},
 		{client.Passage{}, handlers.PlacedPassage{}},
+		{client.Suggestion{}, lookup.Suggestion{}},
 	} {
 		ours, theirs := reflect.TypeOf(pair[0]), reflect.TypeOf(pair[1])
 		for _, fill := range []bool{false, true} {

@@ -120,7 +120,7 @@ func lengths(text string) (points, units int) {
 }
 
 // Below separates the headings of a heading path in titles.
-const Below = " › "
+const Below = corpus.HeadingSeparator
 
 // titleOfPiece returns the document's title and the piece's headings, joined by Below. A first heading that equals
 // the title, in any case, is left out. It is "" without both.

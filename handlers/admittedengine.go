@@ -289,6 +289,20 @@ func (e *admittedEngine) Documents(
 	return found, next, err
 }
 
+// Suggest returns completions of what somebody begins to type. It waits for a processor. Its errors are the engine's,
+// or the context's.
+func (e *admittedEngine) Suggest(
+	ctx context.Context, by search.Caller, q lookup.SuggestRequest,
+) (found []lookup.Suggestion, err error) {
+	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
+	defer done()
+	err = e.inTurn(ctx, func(ctx context.Context) (err error) {
+		found, err = e.engine.Suggest(ctx, by, q)
+		return err
+	})
+	return found, err
+}
+
 // DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many
 // passages as have at most `most` stored bytes together, and of one at least. It waits for a processor. Its errors are
 // the engine's, or the context's.

@@ -73,6 +73,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"CalibrationRequest": reflect.TypeFor[calibrationBody](), "EvaluationRequest": reflect.TypeFor[evaluationBody](),
 		"DocumentFailure": reflect.TypeFor[jobs.DocumentFailure](),
 		"Document":        reflect.TypeFor[corpus.Document](), "DocumentAnswer": reflect.TypeFor[DocumentAnswer](),
+		"SuggestionList": reflect.TypeFor[SuggestionList](), "Suggestion": reflect.TypeFor[lookup.Suggestion](),
 		"DocumentList": reflect.TypeFor[DocumentList](), "DocumentResult": reflect.TypeFor[keeping.ChangeResult](),
 		"Message": reflect.TypeFor[search.Message](), "UploadLine": reflect.TypeFor[UploadLine](), "UploadProblem": reflect.TypeFor[uploadProblem](), "Job": reflect.TypeFor[jobs.Job](),
 		"JobProgress": reflect.TypeFor[jobs.Progress](), "JobResult": reflect.TypeFor[jobs.Result](),

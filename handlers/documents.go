@@ -42,7 +42,7 @@ func (a *API) getDocuments(c *call) error {
 	if err != nil {
 		return err
 	}
-	limit, err := c.listLimit(engine.Limits().K)
+	limit, err := c.listLimit(listLimit, engine.Limits().K)
 	if err != nil {
 		return err
 	}
@@ -170,12 +170,12 @@ func (c *call) maySee(p *corpus.Passage) (bool, error) {
 	return engine.Visible(c.r.Context(), p), nil
 }
 
-// listLimit returns the query's parameter limit, or listLimit without one, but at most most. It returns a problem if
+// listLimit returns the query's parameter limit, or usual without one, but at most most. It returns a problem if
 // limit is not from 1 to most.
-func (c *call) listLimit(most int) (int, error) {
+func (c *call) listLimit(usual, most int) (int, error) {
 	given, ok := c.query["limit"].(json.Number)
 	if !ok {
-		return min(listLimit, most), nil
+		return min(usual, most), nil
 	}
 	n, err := given.Int64()
 	if err != nil || n < 1 || n > int64(most) {

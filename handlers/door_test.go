@@ -161,6 +161,8 @@ func everything(t *testing.T, api *API, key ...string) (all []visitor) {
 			}
 		case path == "/v1/search", path == guideSearchPath:
 			v.path += "?q=bees"
+		case path == "/v1/suggest":
+			v.path += "?q=" + secret[:4]
 		case e.method == http.MethodDelete && path == "/v1/passages":
 			v.path += "?tags_any=x"
 		}

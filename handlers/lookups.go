@@ -145,7 +145,7 @@ func (a *API) getPassages(c *call) error {
 	if err != nil {
 		return err
 	}
-	limit, err := c.listLimit(engine.Limits().K)
+	limit, err := c.listLimit(listLimit, engine.Limits().K)
 	if err != nil {
 		return err
 	}

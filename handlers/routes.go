@@ -33,6 +33,7 @@ func routes() []route {
 		{"searchPassages", front.Searching(0), (*API).postSearch},
 		{"searchSimply", front.Searching(0), (*API).getSearch},
 		{"searchBatch", front.AnsweringInParts(), (*API).postBatch},
+		{"suggest", answer, (*API).getSuggestions},
 		{"fuseCandidates", answer, serveJSON((*API).postFuse)},
 		{"embedTexts", answer, (*API).postEmbed},
 		{"passage", answer, (*API).getPassage},

@@ -32,6 +32,7 @@ type Engine struct {
 
 	tables       sync.Pool // of *fusion.Candidates
 	contentWords content.Words
+	suggestions  suggestions
 
 	swapping sync.Mutex // held by Use and Close
 	closed   atomic.Bool

@@ -121,6 +121,7 @@ def documents(c: Client) -> None:
     site = "https://docs.example.org/"
     assert code(lambda: c.add_site(site, site=True, tags=["a"], exclude=["/b/"], pages=9)) == "host_not_allowed"
     assert c.search("photo of the damage", k=1).results[0].id == found.id + "#1"
+    assert [(one.text, one.kind) for one in c.suggest("retu", limit=1)] == [("Returns", "document")]
     assert c.delete_document(found.id, visible=True).status == "deleted" and list(c.documents()) == []
 
 

@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 		"encoder/framing", "internal/disk", "internal/identity", "internal/normalise", "models", "models/convert/t5",
 	},
 	"search": {
-		"fusion", "internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/spelling",
+		"fusion", "internal/completion", "internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/spelling",
 		"internal/talk", "internal/wording", "search/ask", "search/extract", "search/fault", "search/internal/answering",
 		"search/internal/content", "search/internal/plan", "search/internal/presenting", "search/internal/question",
 		"search/internal/run", "search/internal/snapshot", "search/internal/sources", "search/learned",
@@ -50,7 +50,8 @@ var allowed = map[string][]string{
 		"internal/conditions", "internal/corpus", "internal/rank", "internal/spelling", "internal/wording",
 		"search/fault",
 	},
-	"search/turn": {},
+	"search/turn":         {},
+	"internal/completion": {"internal/normalise", "internal/spelling"},
 	"search/internal/content": {
 		"internal/corpus", "internal/languages", "internal/rank", "search/internal/snapshot", "search/storage",
 	},
@@ -84,7 +85,7 @@ var allowed = map[string][]string{
 	"search/learned":    {"internal/corpus", "search/reply"},
 	"search/reply":      {"internal/corpus", "search/internal/run", "search/storage"},
 	"search/lookup": {
-		"internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/wording",
+		"internal/completion", "internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/wording",
 		"search/fault", "search/internal/answering", "search/internal/presenting", "search/internal/run",
 		"search/internal/snapshot", "search/learned", "search/reply", "search/storage", "search/turn",
 	},

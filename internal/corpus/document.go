@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// HeadingSeparator separates the headings of a path of headings, the outermost first.
+const HeadingSeparator = " › "
+
 // The keys of a passage's metadata that say of which document it is. Every passage of a
 // document has them, but those that its file does not tell, so that the passages of a
 // document are all that there is of it: nothing else has to be kept in step with them.
@@ -21,7 +24,7 @@ const (
 	DocumentBytesKey    = "document_bytes" // of its file
 	MediaTypeKey        = "media_type"
 	ModifiedKey         = "modified"       // RFC 3339
-	HeadingKey          = "heading"        // the path of headings around a passage
+	HeadingKey          = "heading"        // the path of headings around a passage, with HeadingSeparator between them
 	PageKey             = "page"           // that a passage begins on, from 1
 	PageEndKey          = "page_end"       // that it ends on; absent where that is PageKey's
 	OCRConfidenceKey    = "ocr_confidence" // from 0 to 100, of a page whose letters were recognised

@@ -21,7 +21,7 @@ for (const [locale, [language, asks, documents, verdict]] of Object.entries(spok
         await page.getByRole("heading", { name: asks }).waitFor();
         assert.equal(await page.locator("html").getAttribute("lang"), language);
         assert.equal(await page.locator('nav a[data-view="collection"]').innerText(), documents);
-        await page.getByRole("searchbox").fill("Why did the fox fall into the well?");
+        await page.getByRole("combobox").fill("Why did the fox fall into the well?");
         await page.keyboard.press("Enter");
         await page.locator(".verdict").waitFor();
         assert.equal(await page.locator(".verdict").innerText(), verdict);

@@ -13,7 +13,19 @@ from urllib.parse import quote
 import httpx
 
 from .errors import Problem
-from .types import Answer, Deletion, Document, Expert, Job, Passage, SearchOptions, SearchRequest, Written, read
+from .types import (
+    Answer,
+    Deletion,
+    Document,
+    Expert,
+    Job,
+    Passage,
+    SearchOptions,
+    SearchRequest,
+    Suggestion,
+    Written,
+    read,
+)
 
 if TYPE_CHECKING:
     import numpy
@@ -178,6 +190,11 @@ def documents(prefix: str, match: str, after: str) -> Call[tuple[list[Document],
 
     params = {name: value for name, value in {"prefix": prefix, "q": match, "after": after}.items() if value}
     return Call("GET", "/v1/documents", page, params=params)
+
+
+def suggest(typed: str, limit: int | None) -> Call[list[Suggestion]]:
+    params = {"q": typed} | ({} if limit is None else {"limit": str(limit)})
+    return Call("GET", "/v1/suggest", _items("suggestions", Suggestion), params=params)
 
 
 def upload_lines(passages: Iterable[Passage | dict[str, Any]]) -> Iterator[bytes]:

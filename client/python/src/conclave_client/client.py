@@ -12,7 +12,7 @@ import httpx
 from . import calls
 from .calls import Call
 from .errors import Problem
-from .types import Answer, Deletion, Document, Expert, Job, Passage, SearchOptions, SearchRequest, Written
+from .types import Answer, Deletion, Document, Expert, Job, Passage, SearchOptions, SearchRequest, Suggestion, Written
 
 if TYPE_CHECKING:
     import numpy
@@ -107,6 +107,10 @@ class Client(_Options):
     def experts(self) -> list[Expert]:
         """The experts that are loaded."""
         return self._do(calls.experts())
+
+    def suggest(self, typed: str, *, limit: int | None = None) -> list[Suggestion]:
+        """Completions of what somebody begins to type: titles and headings of what the key may see."""
+        return self._do(calls.suggest(typed, limit))
 
     def limits(self) -> dict[str, Any]:
         """Every limit in force, and what a request gets that does not say otherwise."""
@@ -284,6 +288,9 @@ class AsyncClient(_Options):
 
     async def experts(self) -> list[Expert]:
         return await self._do(calls.experts())
+
+    async def suggest(self, typed: str, *, limit: int | None = None) -> list[Suggestion]:
+        return await self._do(calls.suggest(typed, limit))
 
     async def limits(self) -> dict[str, Any]:
         return await self._do(calls.limits())

@@ -120,6 +120,17 @@ class SearchRequest(SearchOptions, total=False):
 
 
 @dataclass
+class Suggestion:
+    """A text that may be meant by what somebody began to type: a title ("document"), a heading or a word. passages is
+    how many have it; corrected says that a word was typed otherwise."""
+
+    text: str
+    kind: str
+    passages: int
+    corrected: bool = False
+
+
+@dataclass
 class DocumentReference:
     """A document that passages were cut from. source is where it is from, an address or a path."""
 

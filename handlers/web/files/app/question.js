@@ -1,6 +1,7 @@
 // The box for a question, which two views share.
 import { h, problem } from "./dom.js";
 import { go, read } from "./state.js";
+import { suggesting } from "./suggest.js";
 import { t } from "./texts.js";
 
 // What is typed and not yet asked is kept, whatever is drawn anew, until another question is
@@ -35,13 +36,19 @@ export function questionForm(state, button, more = {}) {
     keep(q, q);
     go({ q, ...more });
   };
-  return h(
+  const form = h(
     "form",
     { role: "search", submit },
     h("label", { for: "question", class: "unseen" }, t`Question`),
     input,
     h("button", { class: "main" }, button),
   );
+  const list = suggesting(input, (text) => {
+    keep(text, text);
+    go({ q: text, ...more });
+  });
+  input.after(list);
+  return form;
 }
 
 // answer shows what was asked for when it is there, that one waits when that takes more

@@ -224,6 +224,7 @@ export const texts = {
   "Text; Markdown is read as such": "Text; Markdown wird verstanden",
   "Ask a question": "Stellen Sie eine Frage",
   "Question": "Frage",
+  "Suggestions": "Vorschläge",
   "Searching…": "Wird gesucht…",
   "slides {}": "Folien {}",
   "slide {}": "Folie {}",

@@ -224,6 +224,7 @@ export const texts = {
   "Text; Markdown is read as such": "Texto; se entiende Markdown",
   "Ask a question": "Haga una pregunta",
   "Question": "Pregunta",
+  "Suggestions": "Sugerencias",
   "Searching…": "Buscando…",
   "slides {}": "diapositivas {}",
   "slide {}": "diapositiva {}",

@@ -224,6 +224,7 @@ export const texts = {
   "Text; Markdown is read as such": "Texte ; le Markdown est compris",
   "Ask a question": "Posez une question",
   "Question": "Question",
+  "Suggestions": "Suggestions",
   "Searching…": "Recherche…",
   "slides {}": "diapositives {}",
   "slide {}": "diapositive {}",

@@ -224,6 +224,7 @@ export const texts = {
   "Text; Markdown is read as such": "本文（Markdown 可）",
   "Ask a question": "質問を入力",
   "Question": "質問",
+  "Suggestions": "候補",
   "Searching…": "検索中…",
   "slides {}": "スライド {}",
   "slide {}": "スライド {}",

@@ -224,6 +224,7 @@ export const texts = {
   "Text; Markdown is read as such": "正文；支持 Markdown",
   "Ask a question": "请输入问题",
   "Question": "问题",
+  "Suggestions": "建议",
   "Searching…": "正在搜索…",
   "slides {}": "幻灯片 {}",
   "slide {}": "幻灯片 {}",
