@@ -38,6 +38,7 @@ type indexCommand struct {
 	part                     store.Share
 	roots                    []string // files and folders of documents among the inputs
 	site                     siteFlags
+	siteReports              []siteReport
 	sites                    map[string]*server.SiteFiles // that were read, by their start addresses
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/stores"
 )
 
@@ -65,7 +66,11 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 	if err != nil {
 		return err
 	}
-	if err := cli.Show(term.Out, x.asJSON, report, func(w *cli.ErrWriter) {
+	shown := struct {
+		indexing.IndexReport
+		Sites []siteReport `json:"sites,omitempty"`
+	}{report, x.siteReports}
+	if err := cli.Show(term.Out, x.asJSON, shown, func(w *cli.ErrWriter) {
 		printIndexed(w, report,
 			config.Passages())
 	}); err != nil ||

@@ -101,8 +101,7 @@ func (x *indexCommand) readSite(
 	}
 	r.Progress = bar.Counting("reading "+r.Request.Start, "pages")
 	r.Read = func(reading *sites.Reading) {
-		bar.Finish()
-		sayReading(reading, bar)
+		x.tellReading(r.Request.Start, reading, bar)
 		for _, f := range reading.Failed {
 			unread.addFile(f.Address, f.Err)
 		}
@@ -119,8 +118,22 @@ func (x *indexCommand) readSite(
 	return files, err
 }
 
-// sayReading prints what was left out of a site, by reason, and what is to be said of it as a whole.
-func sayReading(reading *sites.Reading, bar *cli.Progress) {
+// siteReport is what --json says of a site.
+type siteReport struct {
+	Site      string          `json:"site"`
+	Pages     int             `json:"pages"`     // whose content was read
+	Unchanged int             `json:"unchanged"` // pages that are as they were
+	Left      []sites.LeftOut `json:"left,omitempty"`
+	Warnings  []string        `json:"warnings,omitempty"`
+}
+
+// tellReading adds a site to x.siteReports, and prints what was left out of it, by reason, and what is to be said of it
+// as a whole.
+func (x *indexCommand) tellReading(start string, reading *sites.Reading, bar *cli.Progress) {
+	x.siteReports = append(x.siteReports, siteReport{
+		start, len(reading.Pages), len(reading.Unchanged), reading.Left, reading.Warnings,
+	})
+	bar.Finish()
 	for _, l := range reading.Left {
 		bar.Say("  %s", cli.Printable(l.String()))
 	}
@@ -169,8 +182,7 @@ func (x *indexCommand) siteReadings(
 		}
 		r.Progress = bar.Counting("reading "+r.Request.Start, "pages")
 		r.Read = func(reading *sites.Reading) {
-			bar.Finish()
-			sayReading(reading, bar)
+			x.tellReading(r.Request.Start, reading, bar)
 		}
 		all = append(all, r)
 	}

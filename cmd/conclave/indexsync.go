@@ -18,6 +18,7 @@ import (
 type syncReport struct {
 	keeping.SyncReport
 	unreadFiles
+	Sites []siteReport `json:"sites,omitempty"`
 }
 
 // syncCollection makes the documents of an existing collection, or of the server at --url, match the files given with
@@ -65,7 +66,7 @@ func (x *indexCommand) syncCollection(
 		return err
 	}
 	unread.printAll(!x.asJSON, func(format string, args ...any) { bar.Say(format, args...) })
-	err = cli.Show(term.Out, x.asJSON, syncReport{synced, *unread}, func(w *cli.ErrWriter) {
+	err = cli.Show(term.Out, x.asJSON, syncReport{synced, *unread, x.siteReports}, func(w *cli.ErrWriter) {
 		w.Printf("%s: %s\n", where, describeSynced(synced))
 	})
 	if err == nil && len(synced.Held) > 0 {

@@ -45,7 +45,6 @@ type fetcher struct {
 	client   *http.Client
 	reach    *Reach
 	agent    string
-	most     int64         // bytes of a page
 	limit    time.Duration // for one request
 	attempts int           // at a page of a site that is busy or cannot be reached
 	clock    Clock
@@ -81,13 +80,14 @@ const (
 )
 
 // fetch asks for an address, again after a pause while the site is busy (429, 5xx) or cannot be reached, for as long as
-// Retry-After says, up to longestWait. header is sent with each request; accept decides by the header of an answer
-// whether its body is read. It returns the answer whatever its status. The error is that of the last attempt, or ctx's.
+// Retry-After says, up to longestWait. A body has most bytes. header is sent with each request; accept decides by the
+// header of an answer whether its body is read. It returns the answer whatever its status. The error is that of the
+// last attempt, or ctx's.
 func (f *fetcher) fetch(
-	ctx context.Context, u *url.URL, header http.Header, accept func(http.Header) error,
+	ctx context.Context, u *url.URL, header http.Header, most int64, accept func(http.Header) error,
 ) (answer, error) {
 	for attempt := 1; ; attempt++ {
-		a, err := f.fetchOnce(ctx, u, header, accept)
+		a, err := f.fetchOnce(ctx, u, header, most, accept)
 		if ctx.Err() != nil {
 			return a, ctx.Err()
 		}
@@ -129,7 +129,7 @@ func retryAfter(header http.Header, now time.Time) (wait time.Duration, ok bool)
 // fetchOnce waits until the pace allows a request, and sends it. A redirect is not followed: the answer has its
 // location. It fails if the address may not be asked, the site does not answer in time, or the body is too large.
 func (f *fetcher) fetchOnce(
-	ctx context.Context, u *url.URL, header http.Header, accept func(http.Header) error,
+	ctx context.Context, u *url.URL, header http.Header, most int64, accept func(http.Header) error,
 ) (a answer, err error) {
 	if err := f.reach.CheckHost(u); err != nil {
 		return a, err
@@ -163,7 +163,7 @@ func (f *fetcher) fetchOnce(
 	if err := accept(response.Header); err != nil {
 		return a, err
 	}
-	a.body, err = f.readBody(response)
+	a.body, err = readBody(response, most)
 	return a, withoutAddress(err)
 }
 
@@ -189,16 +189,17 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// readBody returns the body of an answer, unpacked. It returns a *TooLargeError if it has more than f.most bytes.
-func (f *fetcher) readBody(response *http.Response) ([]byte, error) {
-	if response.ContentLength > f.most {
-		return nil, &TooLargeError{f.most}
+// readBody returns the body of an answer, unpacked. If it has more than most bytes, it returns a *TooLargeError with
+// those that were read.
+func readBody(response *http.Response, most int64) ([]byte, error) {
+	if response.ContentLength > most && most > robotsBytes { // of a robots.txt the beginning counts
+		return nil, &TooLargeError{most}
 	}
 	var body io.Reader = response.Body
 	switch encoding := strings.ToLower(response.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
 	case "gzip", "x-gzip":
-		unpacked, err := gzip.NewReader(io.LimitReader(response.Body, f.most))
+		unpacked, err := gzip.NewReader(io.LimitReader(response.Body, most))
 		if err != nil {
 			return nil, fmt.Errorf("it cannot be unpacked: %w", err)
 		}
@@ -206,14 +207,14 @@ func (f *fetcher) readBody(response *http.Response) ([]byte, error) {
 	default:
 		return nil, &leftOutError{LeftType, fmt.Sprintf("it is encoded as %.40q, which was not asked for", encoding)}
 	}
-	return readAtMost(body, f.most)
+	return readAtMost(body, most)
 }
 
-// readAtMost returns all bytes of a reader; a *TooLargeError if these are more than most.
+// readAtMost returns all bytes of a reader; with a *TooLargeError the first ones, if there are more than most.
 func readAtMost(in io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, most+1))
 	if int64(len(data)) > most {
-		return nil, &TooLargeError{most}
+		return data[:most], &TooLargeError{most}
 	}
 	return data, err
 }

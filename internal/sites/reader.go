@@ -77,7 +77,7 @@ func newReader(o Options, client *http.Client) *reader {
 		r.had[address] = true
 	}
 	r.fetch = &fetcher{
-		client: client, reach: &r.Reach, agent: o.Agent, most: o.PageBytes, limit: o.PageTime, attempts: o.Attempts,
+		client: client, reach: &r.Reach, agent: o.Agent, limit: o.PageTime, attempts: o.Attempts,
 		clock: o.Clock,
 	}
 	if o.Rate > 0 {
@@ -168,10 +168,11 @@ func (r *reader) readRobots(ctx context.Context) error {
 	r.rules = robots{}
 	at := r.site.root("/robots.txt")
 	for range mostRedirects {
-		a, err := r.fetch.fetch(ctx, at, http.Header{}, acceptAll)
+		a, err := r.fetch.fetch(ctx, at, http.Header{}, robotsBytes, acceptAll)
 		var large *TooLargeError
 		switch {
-		case errors.As(err, &large):
+		case errors.As(err, &large): // what is beyond has no effect
+			r.rules = parseRobots(a.body, product)
 			return nil
 		case err != nil:
 			return fmt.Errorf("its robots.txt: %w", err)
@@ -216,7 +217,7 @@ func (r *reader) readSitemaps(ctx context.Context) (pages []listedPage, err erro
 	for len(queue) > 0 {
 		next := queue[0]
 		queue = queue[1:]
-		a, err := r.fetch.fetch(ctx, next.at, http.Header{}, acceptAll)
+		a, err := r.fetch.fetch(ctx, next.at, http.Header{}, sitemapBytes, acceptAll)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -454,7 +455,7 @@ func (r *reader) ask(ctx context.Context, t turn) asked {
 			header.Set("If-Modified-Since", before.modified)
 		}
 	}
-	a, err := r.fetch.fetch(ctx, t.at, header, func(h http.Header) error {
+	a, err := r.fetch.fetch(ctx, t.at, header, r.PageBytes, func(h http.Header) error {
 		mediaType := mediaTypeOf(h)
 		if !r.IsReadable(mediaType, address) {
 			return &leftOutError{LeftType, mediaType}
