@@ -95,6 +95,28 @@ func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits
 	return out, nil
 }
 
+// AddressEnding is the ending for which a converter is a renderer: it gets a file with the address of a page, and
+// writes the page as a browser shows it.
+const AddressEnding = ".url"
+
+// Render lets the converter for AddressEnding, if there is one, fetch the page at an address and run its scripts, and
+// returns the page. ok is false if there is none. The program has the network, and no bound of memory: browsers reserve
+// more than they use. The error is an *UnreadableError if it fails, and ctx's error if ctx ends first.
+func (r *Extractor) Render(ctx context.Context, address string) (page []byte, ok bool, err error) {
+	by, ok := r.converter("page" + AddressEnding)
+	if !ok {
+		return nil, false, nil
+	}
+	if err := r.pool.enter(ctx, r.group); err != nil {
+		return nil, true, err
+	}
+	defer r.pool.leave()
+	free := *r.pool.options.Converters
+	free.Confine = commandApart
+	out, err := free.convert(ctx, by, Input{Name: "page" + AddressEnding, Data: []byte(address + "\n")}, r.limits)
+	return out.Data, true, err
+}
+
 // name returns the program's name without its folder.
 func (c Converter) name() string { return filepath.Base(c.Command[0]) }
 

@@ -18,16 +18,22 @@ import (
 func ConfinerOf(launcher string, memory int64, args ...string) Confiner {
 	return func(ctx context.Context, program string, more ...string) *exec.Cmd {
 		all := append(append([]string(nil), args...), "--memory", strconv.FormatInt(memory, 10), "--", program)
-		cmd := exec.CommandContext(ctx, launcher, append(all, more...)...)
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
-		cmd.SysProcAttr = apart()
-		cmd.Cancel = func() error {
-			killGroup(cmd.Process)
-			return nil
-		}
-		cmd.WaitDelay = time.Second
-		return cmd
+		return commandApart(ctx, launcher, append(all, more...)...)
 	}
+}
+
+// commandApart is a Confiner that restricts nothing but the environment, which has only PATH and LANG. The program runs
+// in a process group of its own, which is killed when ctx ends.
+func commandApart(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	cmd.SysProcAttr = apart()
+	cmd.Cancel = func() error {
+		killGroup(cmd.Process)
+		return nil
+	}
+	cmd.WaitDelay = time.Second
+	return cmd
 }
 
 // BecomeProgram replaces this process by another program, which is looked up in PATH and keeps the environment. It

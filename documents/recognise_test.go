@@ -264,6 +264,19 @@ func TestConverters(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
+	// A renderer of pages gets their address, and has the network, but not the environment.
+	if _, ok, err := r.Render(t.Context(), "https://a.example/"); ok || err != nil {
+		t.Errorf("without a renderer: %v %v", ok, err)
+	}
+	tools.ByEnding[AddressEnding] = script("render", `echo "<p>key:$CONCLAVE_KEY $(cat "$1")" >"$2/page.html"`)
+	page, ok, err := r.Render(t.Context(), "https://a.example/x")
+	if string(page) != "<p>key: https://a.example/x\n" || !ok || err != nil {
+		t.Errorf("a renderer: %q %v %v", page, ok, err)
+	}
+	tools.ByEnding[AddressEnding] = script("fails", `echo "no display" >&2; exit 3`)
+	if _, ok, err := r.Render(t.Context(), "https://a.example/x"); !ok || err == nil || !strings.Contains(err.Error(), "no display") {
+		t.Errorf("a renderer that fails: %v %v", ok, err)
+	}
 	tools.Time = 50 * time.Millisecond
 	tools.ByEnding[".slow"] = script("slow", `sleep 60`)
 	if _, _, err := r.Read(t.Context(), Input{Name: "a.slow", Data: []byte(data)}); ReasonOf(err) != TooSlow {

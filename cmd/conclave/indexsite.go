@@ -93,22 +93,24 @@ func memoryPath(config configs.Config, target, start string) (string, error) {
 
 // readSite reads the pages of one site for a build, and says what was left out.
 func (x *indexCommand) readSite(
-	ctx context.Context, config configs.Config, address string, unread *unreadFiles, bar *cli.Progress,
+	ctx context.Context,
+	config configs.Config,
+	address string,
+	unread *unreadFiles,
+	readers *documents.Pool,
+	bar *cli.Progress,
 ) (*server.SiteFiles, error) {
 	r, err := x.site.reading(config, address)
 	if err != nil {
 		return nil, err
 	}
 	r.Progress = bar.Counting("reading "+r.Request.Start, "pages")
+	r.Render = server.DocumentOptions(config.Documents, readers).Extractor().Render
+	r.Warned = unread.warn
 	r.Read = func(reading *sites.Reading) {
 		x.tellReading(r.Request.Start, reading, bar)
 		for _, f := range reading.Failed {
 			unread.addFile(f.Address, f.Err)
-		}
-		for _, p := range reading.Pages {
-			if p.Warning != "" {
-				unread.warn(p.Address, p.Warning)
-			}
 		}
 	}
 	files, err := server.ReadSite(ctx, r)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -100,6 +103,19 @@ func TestIndexSite(t *testing.T) {
 	r, _ = index(cli.ExitOK, "--sync")
 	if r.Removed != 1 {
 		t.Errorf("absent twice: %+v", r)
+	}
+	// A program of the configuration renders it.
+	renderer := filepath.Join(t.TempDir(), "renderer")
+	script := "#!/bin/sh\necho \"<p>The shop sells honey. $(cat $1)</p>\" >$2/page.html\n"
+	settings := fmt.Sprintf("documents: {converters: [{ending: .url, command: \"%s {in} {dir}\"}]}\n", renderer)
+	if err := errors.Join(
+		os.WriteFile(renderer, []byte(script), 0o755), os.WriteFile("conclave.yaml", []byte(settings), 0o644),
+	); err != nil {
+		t.Fatal(err)
+	}
+	r, _ = index(cli.ExitOK, "--sync", "--config", "conclave.yaml")
+	if r.Added != 1 || len(r.Unread) == 0 || !strings.Contains(r.Unread[0].Detail, "which a program has run") {
+		t.Errorf("with a renderer: %+v", r)
 	}
 	change("/robots.txt", "User-agent: conclave\nDisallow: /docs/\n")
 	_, complaints = index(cli.ExitFailed, "--sync")

@@ -360,7 +360,7 @@ func (x *indexCommand) openInputs(
 			paths = append(paths, in.Path)
 			continue
 		}
-		files, err := x.readSite(ctx, config, in.Path, unread, bar)
+		files, err := x.readSite(ctx, config, in.Path, unread, readers, bar)
 		if err != nil {
 			return nil, err
 		}

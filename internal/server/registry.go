@@ -86,7 +86,7 @@ func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.
 	}
 	return &registry{
 		config: o.Config, log: o.Log, observer: observer, control: control, readers: o.Readers, version: o.Version,
-		pool: pool,
+		pool:       pool,
 		openWithin: min(openWithin, o.Config.Limits.Timeout),
 		unions:     newUnions(max(o.Config.Collections.Open, 1), o.Log),
 		opening:    make(chan struct{}, openAtOnce), held: map[string]*registryEntry{}, failed: map[string]failure{},

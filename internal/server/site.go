@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -37,6 +38,11 @@ type SiteReading struct {
 	MemoryPath string
 	// Progress is called with how many of so many known addresses were asked for. May be nil.
 	Progress func(done, total int)
+	// Render fetches a page that is built by scripts as a browser shows it; ok is false if there is no program for that
+	// (documents.Extractor.Render). May be nil.
+	Render func(ctx context.Context, address string) (page []byte, ok bool, err error)
+	// Warned is called with what is doubtful about a page. May be nil.
+	Warned func(id, warning string)
 	// Read is called with what was found, before documents are changed. May be nil.
 	Read func(*sites.Reading)
 }
@@ -109,7 +115,13 @@ func (r SiteReading) read(
 		mark = ""
 	}
 	files = &SiteFiles{Start: r.Request.Start, memory: reading.Memory, spool: o.Spool}
-	for _, p := range reading.Pages {
+	for i := range reading.Pages {
+		p := &reading.Pages[i]
+		if p.Scripted {
+			if err := r.render(ctx, p); err != nil {
+				return nil, nil, errors.Join(err, files.Close())
+			}
+		}
 		files.Pages = append(files.Pages, documents.FoundFile{
 			Path: documents.DocumentID(p.Address), At: p.Address, Source: p.Address, Mark: mark, Type: p.Type,
 			Size: p.Bytes, ModTime: p.Modified,
@@ -117,6 +129,31 @@ func (r SiteReading) read(
 		})
 	}
 	return files, reading, err
+}
+
+// render puts what Render makes of a page that is built by scripts in the place of its content, and warns of the page.
+// The error is ctx's.
+func (r SiteReading) render(ctx context.Context, p *sites.Page) error {
+	const scripted = "it has hardly any text: the page seems to be built by scripts"
+	warning := scripted + ", which are not run"
+	if r.Render != nil {
+		page, ok, err := r.Render(ctx, p.Address)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil && ok {
+			err = os.WriteFile(p.File, page, 0o600)
+			p.Bytes = int64(len(page))
+			warning = scripted + ", which a program has run"
+		}
+		if err != nil {
+			warning = scripted + ": " + err.Error()
+		}
+	}
+	if r.Warned != nil {
+		r.Warned(documents.DocumentID(p.Address), warning)
+	}
+	return nil
 }
 
 // options returns the options for reading the site. The error is for people.
@@ -183,6 +220,8 @@ type SiteTarget struct {
 // SyncSite makes a collection match a site (keeping.SyncPages). Pages that did not change since the last reading are
 // not fetched. The error is for people; a *sites.DownError changes nothing.
 func SyncSite(ctx context.Context, t SiteTarget, r SiteReading) (synced keeping.SyncReport, err error) {
+	r.Render = t.Reader.Render
+	r.Warned = t.Warned
 	before := &sites.Memory{}
 	if r.MemoryPath != "" {
 		before, err = sites.LoadMemory(disk.OS{}, r.MemoryPath)
@@ -226,16 +265,11 @@ func SyncSite(ctx context.Context, t SiteTarget, r SiteReading) (synced keeping.
 	return synced, files.KeepMemory(r.MemoryPath, failed)
 }
 
-// tell tells Failed and Warned of the pages of a reading that could not be fetched, or are doubtful.
+// tell tells Failed of the pages of a reading that could not be fetched.
 func (t SiteTarget) tell(reading *sites.Reading) {
 	for _, f := range reading.Failed {
 		if t.Failed != nil {
 			t.Failed(f.Address, f.Err)
-		}
-	}
-	for _, p := range reading.Pages {
-		if t.Warned != nil && p.Warning != "" {
-			t.Warned(p.Address, p.Warning)
 		}
 	}
 }

@@ -127,6 +127,8 @@ func SiteMemoryElsewhere(cache, target, mark string) (string, error) {
 // addPage adds the one page of a reading as a document that follows no site, or replaces the document that has its
 // address as id.
 func (t SiteTarget) addPage(ctx context.Context, r SiteReading) (synced keeping.SyncReport, err error) {
+	r.Render = t.Reader.Render
+	r.Warned = t.Warned
 	files, reading, err := r.read(ctx, nil, nil)
 	if err != nil {
 		return synced, err

@@ -112,8 +112,8 @@ func (r *reader) begin(ctx context.Context) error {
 		return down(err)
 	}
 	for _, page := range pages {
-		if u := r.offer(start, page.address, 0, page.changed); u != nil {
-			r.listed = true
+		if u := r.offer(start, page.address, 0, page.changed); u != nil && u.String() != start.String() {
+			r.listed = true // a sitemap with the start alone lists nothing
 		}
 	}
 	return nil

@@ -61,7 +61,8 @@ type Page struct {
 	Bytes    int64
 	Type     string    // the declared Content-Type; ""
 	Modified time.Time // Last-Modified, or by the sitemap; zero: not known
-	Warning  string    // what is doubtful about it; ""
+	// Scripted is true if it has hardly any text, and scripts that may make some in a browser.
+	Scripted bool
 }
 
 // Reading is what was found in a site.

@@ -121,9 +121,7 @@ func (r *reader) takePage(t turn, a *asked) {
 		if s.words >= fewWords {
 			fingerprint = fingerprintOf(s.text)
 		}
-		if s.isScripted() {
-			page.Warning = "it has hardly any text: the page seems to be built by scripts, which are not run"
-		}
+		page.Scripted = s.isScripted()
 	}
 	s.directHeader(a.header, product)
 	base := t.at
