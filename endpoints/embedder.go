@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,8 @@ type Options struct {
 	FirstWait    time.Duration // before the first repetition; 0: half a second
 	// Repeated is called before a request for passages is repeated, with its error and the wait. May be nil.
 	Repeated     func(err error, wait time.Duration)
-	CacheEntries int // vectors of questions that are kept; 0: none
+	CacheEntries int           // vectors of questions that are kept; 0: none
+	ProbeAge     time.Duration // how old a probe may be before a question brings another one; 0: an hour
 }
 
 // Embedder asks one model for vectors. Its methods may be called by several goroutines. Close ends it.
@@ -65,9 +67,8 @@ func NewEmbedder(o Options, dimension int) (*Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.FirstWait == 0 {
-		o.FirstWait = 500 * time.Millisecond
-	}
+	o.FirstWait = cmp.Or(o.FirstWait, 500*time.Millisecond)
+	o.ProbeAge = cmp.Or(o.ProbeAge, time.Hour)
 	e := &Embedder{
 		options: o, client: c, cache: newVectorCache(o.CacheEntries), places: make(chan struct{}, mostRequests),
 	}

@@ -540,3 +540,25 @@ func TestStrangeAnswersEnd(t *testing.T) {
 		t.Errorf("%d requests, want %d", requests, mostStrange)
 	}
 }
+
+// TestOldProbe: a question brings another probe with it when the newest is too old.
+func TestOldProbe(t *testing.T) {
+	f := newFake(t)
+	o := f.options()
+	o.ProbeAge = time.Nanosecond
+	e := open(t, o)
+	first, err := e.Probe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.set(func() { f.model = "b" })
+	if _, err := e.Question(t.Context(), "why"); err != nil {
+		t.Fatal(err)
+	}
+	if alike := e.Probed().Alike(first); alike >= LeastAlike {
+		t.Errorf("after another model answered, the probe has a cosine of %v to that before", alike)
+	}
+	if requests, _ := f.seen(); requests != 2 {
+		t.Errorf("%d requests, want 2", requests)
+	}
+}

@@ -26,9 +26,6 @@ var probeTexts = []string{
 // sketchNumbers is how many numbers a probe keeps of each vector.
 const sketchNumbers = 32
 
-// probeAge is how old a probe may be before the next question brings another one.
-const probeAge = time.Hour
-
 // LeastAlike is the least cosine between two probes of the same model. Graphs of the same weights in 8 bits and in
 // full precision give about 0.99.
 const LeastAlike = 0.98
@@ -82,10 +79,7 @@ func (p *Probe) Alike(other *Probe) float64 {
 // has the probe's texts, too.
 func (e *Embedder) askWithProbes(ctx context.Context, text string) ([][]float32, error) {
 	texts := []string{text}
-	e.mu.Lock()
-	old := time.Since(e.probedAt) > probeAge
-	e.mu.Unlock()
-	if old && len(probeTexts) < e.options.Batch {
+	if e.IsStale() && len(probeTexts) < e.options.Batch {
 		texts = append(texts, probeTexts...)
 	}
 	vectors, _, err := e.embed(ctx, question, texts, false)
@@ -157,6 +151,13 @@ func (e *Embedder) remember(vectors [][]float32) error {
 	e.probed = p
 	e.probedAt = time.Now()
 	return nil
+}
+
+// IsStale reports whether the newest probe is too old, or there is none.
+func (e *Embedder) IsStale() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Since(e.probedAt) > e.options.ProbeAge
 }
 
 // Probed returns the newest probe; nil if the model has answered none yet.

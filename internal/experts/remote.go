@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -183,11 +185,34 @@ func (x *Set) openRemote(name string) (*models.Bundle, *remoteEncoder, error) {
 	x.log.Info("an expert sends questions and passages to another server",
 		"expert", name, "host", endpoints.Host(config.Address))
 	if r.stored == nil {
-		made := r.sends.FingerprintOf(probe)
+		made := x.knownFingerprint(name, r.sends.FingerprintOf(probe))
 		r.stored = &made
 	}
 	return r.bundle(name, dimension), r, nil
 }
+
+// knownFingerprint returns the fingerprint that the expert got when it was last new to a collection, if now is of the
+// same model, so that several collections have the same; else now, which it keeps in the cache for the next time.
+func (x *Set) knownFingerprint(name string, now endpoints.Fingerprint) endpoints.Fingerprint {
+	path := filepath.Join(x.cache.Root, SentFolder, name+".fingerprint")
+	if text, err := os.ReadFile(path); err == nil {
+		if before, ok := endpoints.ParseFingerprint(strings.TrimSpace(string(text))); ok && before.Differs(now) == "" {
+			return before
+		}
+	}
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte(now.String()+"\n"), 0o600)
+	}
+	if err != nil {
+		x.log.Info("the fingerprint of an expert is not kept: another collection will have another one", "expert", name,
+			"cause", err)
+	}
+	return now
+}
+
+// SentFolder is the folder of the cache for what experts behind interfaces leave there.
+const SentFolder = "sent"
 
 // storedFingerprint returns the fingerprint of an endpoint's vectors, of any granularity, among the experts of a
 // collection; nil if it has none.
@@ -258,7 +283,7 @@ func (r *remoteEncoder) ReadPassages(
 	ctx context.Context,
 	texts []encoder.Text,
 ) (vectors [][]float32, read []float64, err error) {
-	if r.Probed() == nil {
+	if r.IsStale() {
 		if _, err := r.Probe(ctx); err != nil {
 			return nil, nil, fmt.Errorf("expert %s at %s: %w", r.config.Name, endpoints.Host(r.config.Address), err)
 		}

@@ -52,7 +52,7 @@ func (o *Options) sentFile(at store.Location, e *experts.Expert) (string, error)
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache.Root, "sent")
+	dir := filepath.Join(cache.Root, experts.SentFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("making the folder for vectors of other servers: %w", err)
 	}
