@@ -51,6 +51,7 @@ type Embedder struct {
 	cache     *vectorCache
 	dimension atomic.Int64 // 0: not known yet
 
+	most                                atomic.Int64 // texts of a request for passages; less than Batch for a slow server
 	requests, texts, bytes, tokens, cut atomic.Int64
 }
 
@@ -73,6 +74,7 @@ func NewEmbedder(o Options, dimension int) (*Embedder, error) {
 		options: o, client: c, cache: newVectorCache(o.CacheEntries), places: make(chan struct{}, mostRequests),
 	}
 	e.dimension.Store(int64(dimension))
+	e.most.Store(int64(o.Batch))
 	e.running, e.stop = context.WithCancel(context.Background())
 	e.breaker = gobreaker.NewCircuitBreaker[[][]float32](gobreaker.Settings{
 		Timeout:     restTime,
@@ -89,6 +91,7 @@ func NewEmbedder(o Options, dimension int) (*Embedder, error) {
 // Close ends the requests that nobody waits for any more. Calls under way return an error. It returns nil.
 func (e *Embedder) Close() error {
 	e.stop()
+	e.client.http.CloseIdleConnections()
 	return nil
 }
 
@@ -172,8 +175,11 @@ func (e *TextError) Unwrap() error { return e.Err }
 const mostCuts = 4
 
 // fill sets out to the vectors of texts, whose first has the index first. It repeats failed requests, sends texts that
-// are refused together in halves, and a single one cut.
+// are refused together, or take too long, in halves, and a single one that is refused cut.
 func (e *Embedder) fill(ctx context.Context, first int, texts []string, out [][]float32) error {
+	if most := int(e.most.Load()); len(texts) > most {
+		return e.fillHalves(ctx, first, texts, out)
+	}
 	vectors, err := e.ask(ctx, texts)
 	if err == nil {
 		copy(out, vectors)
@@ -182,12 +188,11 @@ func (e *Embedder) fill(ctx context.Context, first int, texts []string, out [][]
 	refused, ok := errors.AsType[*Error](err)
 	tooMuch := ok && (refused.Status == 400 || refused.Status == 413 || refused.Status == 422)
 	switch {
+	case ok && refused.Late && len(texts) > 1:
+		e.most.Store(int64(len(texts) / 2)) // the next requests are smaller, too
+		return e.fillHalves(ctx, first, texts, out)
 	case tooMuch && len(texts) > 1:
-		half := len(texts) / 2
-		if err := e.fill(ctx, first, texts[:half], out[:half]); err != nil {
-			return err
-		}
-		return e.fill(ctx, first+half, texts[half:], out[half:])
+		return e.fillHalves(ctx, first, texts, out)
 	case tooMuch:
 		text := texts[0]
 		for range mostCuts {
@@ -206,6 +211,15 @@ func (e *Embedder) fill(ctx context.Context, first int, texts []string, out [][]
 		return ctx.Err()
 	}
 	return &TextError{first, err}
+}
+
+// fillHalves is fill for each half of several texts, one after the other.
+func (e *Embedder) fillHalves(ctx context.Context, first int, texts []string, out [][]float32) error {
+	half := len(texts) / 2
+	if err := e.fill(ctx, first, texts[:half], out[:half]); err != nil {
+		return err
+	}
+	return e.fill(ctx, first+half, texts[half:], out[half:])
 }
 
 // runeStart returns the start of the character in which byte at of a text lies.
@@ -240,7 +254,7 @@ func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float32, error)
 		switch {
 		case err == nil:
 			return vectors, nil
-		case !ok || !refused.Again || strange >= mostStrange:
+		case !ok || !refused.Again || strange >= mostStrange || refused.Late && len(texts) > 1:
 			return nil, backoff.Permanent(err)
 		case refused.After > 0:
 			return nil, &backoff.RetryAfterError{Duration: refused.After}

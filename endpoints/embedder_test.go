@@ -562,3 +562,35 @@ func TestOldProbe(t *testing.T) {
 		t.Errorf("%d requests, want 2", requests)
 	}
 }
+
+// TestSlowServer has a server that never answers more than two texts at a time: requests become smaller.
+func TestSlowServer(t *testing.T) {
+	f := newFake(t)
+	end := make(chan struct{})
+	f.before = func(_ int, texts []string, _ http.ResponseWriter) bool {
+		if len(texts) > 2 {
+			<-end
+		}
+		return false
+	}
+	o := f.options()
+	o.Server.Timeout = 100 * time.Millisecond
+	texts := make([]string, 30)
+	for i := range texts {
+		texts[i] = fmt.Sprint("text ", i)
+	}
+	e := open(t, o)
+	got, err := e.Passages(t.Context(), texts)
+	close(end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range texts {
+		if !reflect.DeepEqual(got[i], vectorOf("a", text)) {
+			t.Errorf("%s has the vector of another text", text)
+		}
+	}
+	if e.most.Load() > 2 {
+		t.Errorf("requests have up to %d texts still", e.most.Load())
+	}
+}

@@ -19,6 +19,8 @@ type Error struct {
 	Status int  // of HTTP; 0: there was no answer, or one that is not understood
 	Busy   bool // the server has too much to do
 	Again  bool // the same request may succeed later
+	// Late: there was no answer within Server.Timeout
+	Late bool
 	// Strange: there was an answer, and it is not understood
 	Strange bool
 	After   time.Duration // that the server wants to be left alone; 0: it did not say

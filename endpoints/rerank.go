@@ -59,6 +59,12 @@ func (r *Reranker) Score(ctx context.Context, question string, passages []string
 	return scores, nil
 }
 
+// Close ends the connections that are not in use. It returns nil.
+func (r *Reranker) Close() error {
+	r.client.http.CloseIdleConnections()
+	return nil
+}
+
 // Expect returns how long the next request will take, by how long the last ones took; 0 if none was answered yet. A
 // request of more passages is not counted as longer.
 func (r *Reranker) Expect(int) time.Duration { return time.Duration(r.lately.Load()) }

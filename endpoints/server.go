@@ -49,7 +49,11 @@ func newClient(s Server) (*client, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("the address %q is none of http or https, such as http://127.0.0.1:11434/v1", s.Address)
 	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = mostRequests
+	transport.MaxResponseHeaderBytes = mostHeader
 	return &client{server: s, http: &http.Client{
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -63,8 +67,11 @@ func Host(address string) string {
 	return u.Host
 }
 
-// mostRefusal is the largest number of bytes that are read of an answer which is an error.
-const mostRefusal = 64 << 10
+// The largest numbers of bytes that are read of the header of an answer, and of the body of one that is an error.
+const (
+	mostHeader  = 64 << 10
+	mostRefusal = 64 << 10
+)
 
 // post sends a request as JSON and decodes the answer into out. It reads at most most bytes of an answer, and waits at
 // most the server's Timeout. With harmless, errors have the server's message: the request has no texts of a user. The
@@ -143,6 +150,7 @@ func (c *client) failedRequest(ctx context.Context, cause error) error {
 	out := &Error{Reason: "its server cannot be reached, or broke the connection", Again: true, Err: cause}
 	if errors.Is(cause, context.DeadlineExceeded) {
 		out.Reason = fmt.Sprintf("its server did not answer within %v", c.server.Timeout)
+		out.Late = true
 	}
 	return out
 }

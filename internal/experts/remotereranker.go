@@ -63,9 +63,6 @@ func (r *remoteReranker) KnownWords(text string) (words, whole, unknown int) {
 	return n, n, 0
 }
 
-// Close does nothing and returns nil.
-func (r *remoteReranker) Close() error { return nil }
-
 // asLoadedReranker returns the reranker as the search engine lists it. Its fingerprint is the hash of its model's name
 // and interface: that the model behind them changed is not noticed.
 func (r *remoteReranker) asLoadedReranker() learned.LoadedReranker {

@@ -204,8 +204,13 @@ func (p *Findings) setStatus(ctx context.Context, f *Finding) {
 	if f.Status != reply.StatusOK {
 		f.Hits, f.Sure = nil, nil
 	}
-	if advice := run.AdviceOf(f.Cause); f.Reason == "" && f.Status == reply.StatusFailed && advice != "" {
-		f.Reason = "it failed: " + advice
+	if advice := run.AdviceOf(f.Cause); f.Reason == "" && advice != "" {
+		switch f.Status {
+		case reply.StatusFailed:
+			f.Reason = "it failed: " + advice
+		case reply.StatusOverloaded:
+			f.Reason = advice
+		}
 	}
 	if f.Reason == "" {
 		switch f.Status {
