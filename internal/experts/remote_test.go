@@ -54,8 +54,8 @@ func (m *remoteModel) openAway(t *testing.T, cache string, stored []store.Expert
 	return x, err
 }
 
-// TestRemoteExpertIsKnownAgain opens an expert for several collections: its fingerprint stays the same with noise, and a
-// collection does not take another model, when it is opened and when the model changes later.
+// TestRemoteExpertIsKnownAgain opens an expert for several collections: its fingerprint stays the same with noise, and
+// a collection does not take another model, when it is opened and when the model changes later.
 func TestRemoteExpertIsKnownAgain(t *testing.T) {
 	m := newRemoteModel(t)
 	cache := t.TempDir()
@@ -84,7 +84,8 @@ func TestRemoteExpertIsKnownAgain(t *testing.T) {
 	m.model.Store(1)
 	changed := new(ChangedError)
 	stored := []store.Expert{{Name: "away", Fingerprint: e.Fingerprint(), Dimension: 5}}
-	if _, err := m.openAway(t, cache, stored); !errors.As(err, &changed) || !strings.Contains(err.Error(), "add it again") {
+	_, err = m.openAway(t, cache, stored)
+	if !errors.As(err, &changed) || !strings.Contains(err.Error(), "add it again") {
 		t.Errorf("another model: %v", err)
 	}
 	if _, err := e.Encoder.(*remoteEncoder).Probe(t.Context()); err != nil {
