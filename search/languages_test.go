@@ -166,3 +166,24 @@ func TestVerdictOfForeignSources(t *testing.T) {
 		t.Errorf("Chinese: %q by %+v", r.Verdict, r.Judged)
 	}
 }
+
+// TestCompounds: a German question finds passages with the parts of its compounds by words; a question in another
+// language does not.
+func TestCompounds(t *testing.T) {
+	s, _, _ := lateStage()
+	for i := range s.config.Experts {
+		s.config.Experts[i].Languages = learned.Languages{"en"}
+	}
+	s.config.Late.Languages = learned.Languages{"en"}
+	found := func(question string) int {
+		r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+		at := slices.IndexFunc(r.Sources, func(x reply.Source) bool { return x.Name == reply.WordSource })
+		return r.Sources[at].Hits
+	}
+	if n := found("wo ist der greenbird und wie"); n == 0 {
+		t.Error("no passage has a part of the compound")
+	}
+	if n := found("where is greenbird"); n != 0 {
+		t.Errorf("the English word finds %d passages", n)
+	}
+}

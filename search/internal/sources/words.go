@@ -20,15 +20,20 @@ func (w *wordSource) TakesPart(selection *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Lexical) && selection.Words
 }
 
-// ask implements Source. It searches the words of the question and their synonyms, and reads the question's keys.
+// ask implements Source. It searches the words of the question, their synonyms and the parts of its compounds, and
+// reads the question's keys.
 func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	index := p.View.Narrowed.Words()
 	if index == nil {
 		f.Reason = "this collection has no word index"
 		return fmt.Errorf("generation %d has no word index", p.View.Generation())
 	}
-	return p.searchWords(ctx, f, index, p.Inquiry.Words, func(ctx context.Context) (err error) {
-		f.upperBound, err = index.UpperBound(ctx, p.Inquiry.Words)
+	asked, err := p.withCompoundParts(ctx, index, p.Inquiry.Words)
+	if err := f.keepPartial(err); err != nil {
+		return fmt.Errorf("looking for parts of compounds: %w", err)
+	}
+	return p.searchWords(ctx, f, index, asked, func(ctx context.Context) (err error) {
+		f.upperBound, err = index.UpperBound(ctx, asked)
 		err = f.keepPartial(err)
 		if err != nil {
 			return fmt.Errorf("the words' weights: %w", err)
