@@ -49,7 +49,7 @@ func newIndex(term cli.Terminal) *cobra.Command {
 		Use:   "index",
 		Short: "Build a collection, or add to it",
 		Long: `Reads documents (` + documents.FormatNames() + `;
-files, folders and archives) and cuts them into passages, or reads passages. Indexes their words, encodes them with every expert, and
+files, folders, archives and websites) and cuts them into passages, or reads passages. Indexes their words, encodes them with every expert, and
 publishes the result in one step. Until then, and after an interruption or a
 failure, the collection is unchanged. With --store, passages are written to the store as
 they are encoded, and the same command continues after an interruption.
@@ -60,6 +60,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		Example: `  conclave index --collection handbook --in handbook.pdf --in wiki/ --in faq.html
   conclave index --collection handbook --in wiki/ --sync            # what is new, changed and gone
   conclave index --url http://127.0.0.1:8080 --in wiki/ --sync      # of a collection that is served
+  conclave index --collection docs --in https://docs.example.org/guide/ --exclude /guide/old/   # the pages of a site
   conclave index --collection my-index --in passages.jsonl
   conclave index --collection my-index --in more.jsonl.gz          # adds a segment
   conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl

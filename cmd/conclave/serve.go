@@ -25,6 +25,7 @@ func newServe(term cli.Terminal) *cobra.Command {
   conclave serve --collection my-index --listen 127.0.0.1:9000 --log-format json
   conclave serve --collection my-index --read-only         # beside a process that writes
   conclave serve --collection handbook --watch wiki/       # what is put there is found
+  conclave serve --collection docs --watch https://docs.example.org/guide/
   conclave serve --data collections                        # all that are there, and those made over HTTP
   conclave serve --store opensearch+https://node1:9200/prefix-*   # the indexes with a prefix, a collection each
   conclave serve --print-config`,

@@ -268,8 +268,32 @@ func TestReadSitemap(t *testing.T) {
 	changes := strings.Replace(maps[1].String(), "2026-04-02", "2026-05-01", 1)
 	s.text("/maps/2.xml", "text/xml", "<urlset>"+changes+"</urlset>")
 	again, changed := s.read(t, o)
-	if len(changed) != 0 || len(again.Unchanged) != 1000 || s.count("/p1.html") != 1 || s.count("/p3.html") != 0 {
-		t.Errorf("%d pages, %d unchanged, %d and %d requests", len(changed), len(again.Unchanged), s.count("/p1.html"), s.count("/p3.html"))
+	o = s.options(t, "/")
+	for _, path := range got {
+		o.Had = append(o.Had, s.URL+path)
+	}
+	o.Before = again.Memory
+	later := &waits{now: o.Clock.Now().Add(8 * 24 * time.Hour)}
+	o.Clock = later.clock()
+	if weekly, sent := s.read(t, o); len(sent) != 0 || len(weekly.Unchanged) != 1000 || s.count("/p3.html") != 1 {
+		t.Errorf("after a week: %d pages, %d unchanged, %d requests", len(sent), len(weekly.Unchanged), s.count("/p3.html"))
+	}
+	if len(changed) != 0 || len(again.Unchanged) != 1000 || s.count("/p1.html") != 2 {
+		t.Errorf("%d pages, %d unchanged, %d requests", len(changed), len(again.Unchanged), s.count("/p1.html"))
+	}
+}
+
+// TestReadLoneSitemap: a sitemap that lists the start alone, or nothing of the site, lists nothing: links are followed.
+func TestReadLoneSitemap(t *testing.T) {
+	for _, listed := range []string{"/docs/", "/blog/a.html", "https://elsewhere.example/docs/b.html"} {
+		s := newTestSite(t)
+		s.html("/docs/", "", words("start", 30)+`<a href="a.html">a</a>`)
+		s.html("/docs/a.html", "", words("a", 30))
+		s.html("/blog/a.html", "", words("blog", 30))
+		s.text("/sitemap.xml", "text/xml", "<urlset><url><loc>"+listed+"</loc></url></urlset>")
+		if _, got := s.read(t, s.options(t, "/docs/")); !slices.Equal(got, []string{"/docs/", "/docs/a.html"}) {
+			t.Errorf("%s: %q", listed, got)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ type Inputs struct {
 
 // Bind adds the flags --in and --id-prefix to a command. Each --in adds to x.Files, with the prefix before it.
 func (x *Inputs) Bind(flags *pflag.FlagSet) {
-	flags.Func("in", "`file` or BEIR folder to read, '-' for standard input; may be repeated", func(path string) error {
+	flags.Func("in", "`file`, folder or address of a website (https://…) to read, '-' for standard input; may be repeated", func(path string) error {
 		if path == "" {
 			return errors.New("a file is needed")
 		}
