@@ -161,8 +161,9 @@ func (e *Embedder) Passages(ctx context.Context, texts []string) ([][]float32, e
 
 // TextError is the error of a text that has no vector.
 type TextError struct {
-	Text int // its index; of several that were sent together the first
-	Err  error
+	Text    int  // its index; of several that were sent together the first
+	Refused bool // the server refuses this text, alone and cut
+	Err     error
 }
 
 // Error returns the text of the cause.
@@ -210,7 +211,7 @@ func (e *Embedder) fill(ctx context.Context, first int, texts []string, out [][]
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return &TextError{first, err}
+	return &TextError{first, tooMuch, err}
 }
 
 // fillHalves is fill for each half of several texts, one after the other.

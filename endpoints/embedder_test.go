@@ -285,7 +285,7 @@ func TestTextErrorNamesTheText(t *testing.T) {
 	o.Concurrency = 1
 	_, err := open(t, o).Passages(t.Context(), []string{"a", "x", "c", "d", "bad", "e"})
 	var of *TextError
-	if !errors.As(err, &of) || of.Text != 4 {
+	if !errors.As(err, &of) || of.Text != 4 || !of.Refused {
 		t.Errorf("%v of %+v, want of text 4", err, of)
 	}
 }

@@ -2,8 +2,11 @@ package experts
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"example.org/conclave/encoder"
+	"example.org/conclave/endpoints"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/granules"
 	"example.org/conclave/internal/rank"
@@ -130,6 +133,9 @@ func (e *Expert) readPassages(ctx context.Context, passages []corpus.Passage) ([
 		}
 	}
 	vectors, read, err := e.Encoder.ReadPassages(ctx, texts)
+	if refused, ok := errors.AsType[*endpoints.TextError](err); ok && refused.Refused {
+		err = fmt.Errorf("passage %q: %w", passages[refused.Text].ID, err)
+	}
 	return e.scaleToUnit(vectors), read, err
 }
 

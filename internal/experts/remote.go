@@ -305,6 +305,9 @@ func (r *remoteEncoder) ReadPassages(
 		}
 	}
 	made, err := r.Passages(ctx, sent)
+	if refused, ok := errors.AsType[*endpoints.TextError](err); ok && refused.Refused {
+		refused.Text = at[refused.Text]
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("expert %s at %s: %w", r.config.Name, endpoints.Host(r.config.Address), err)
 	}

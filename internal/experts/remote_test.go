@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,6 +28,10 @@ func newRemoteModel(t *testing.T) *remoteModel {
 	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Input []string }
 		_ = json.NewDecoder(r.Body).Decode(&in)
+		if slices.ContainsFunc(in.Input, func(text string) bool { return strings.HasPrefix(text, "~") }) {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
 		var data []any
 		for i, text := range in.Input {
 			v := make([]float64, 5)
@@ -80,6 +85,10 @@ func TestRemoteExpertIsKnownAgain(t *testing.T) {
 	vectors, err := e.EncodePassages(t.Context(), []corpus.Passage{{Title: "A", Text: "b"}, {Text: " "}})
 	if err != nil || len(vectors) != 2 || vectors[1][0] != 0 {
 		t.Errorf("%v, %v", vectors, err)
+	}
+	_, err = e.EncodePassages(t.Context(), []corpus.Passage{{ID: "a"}, {ID: "b", Text: "x"}, {ID: "c", Text: "~secret"}})
+	if err == nil || !strings.Contains(err.Error(), `passage "c"`) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a passage that is refused: %v", err)
 	}
 	m.model.Store(1)
 	changed := new(ChangedError)
