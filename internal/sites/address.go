@@ -3,6 +3,7 @@ package sites
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -49,12 +50,9 @@ func normalise(u *url.URL) error {
 	case u.Hostname() == "" || u.Opaque != "":
 		return errors.New("names no host")
 	}
-	host, err := idna.Lookup.ToASCII(strings.ToLower(u.Hostname()))
+	host, err := hostOf(strings.ToLower(u.Hostname()))
 	if err != nil {
-		host = strings.ToLower(u.Hostname()) // such as an address of IPv6, or a name with _
-	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
+		return err
 	}
 	if port := u.Port(); port != "" && port != defaultPort(u.Scheme) {
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
@@ -77,6 +75,23 @@ func normalise(u *url.URL) error {
 	return nil
 }
 
+// hostOf returns a host in ASCII: a name, an address of IPv4, or one of IPv6 in brackets and without a zone. The error
+// continues "the address …".
+func hostOf(name string) (string, error) {
+	if a, err := netip.ParseAddr(name); err == nil && a.Is6() {
+		return "[" + a.WithZone("").String() + "]", nil
+	}
+	if ascii, err := idna.Lookup.ToASCII(name); err == nil {
+		return ascii, nil
+	}
+	for i := range len(name) { // such as a name with _
+		if !isAlphanumeric(name[i]) && strings.IndexByte(unreserved, name[i]) < 0 {
+			return "", errors.New("names a host that cannot be")
+		}
+	}
+	return name, nil
+}
+
 // defaultPort returns the port of a scheme, http or https.
 func defaultPort(scheme string) string {
 	if scheme == "https" {
@@ -96,6 +111,8 @@ func normalisePath(u *url.URL) error {
 		return errors.New("has an invalid escape in its path")
 	}
 	u.Path, u.RawPath = plain, escaped
+	clean := (&url.URL{}).ResolveReference(u) // without dot segments, some of which were escaped
+	u.Path, u.RawPath = clean.Path, clean.RawPath
 	return nil
 }
 
@@ -201,18 +218,36 @@ func pathAndQuery(u *url.URL) string {
 // it; * stands for any characters, and a $ at its end for their end.
 type Pattern string
 
-// match reports whether the pattern matches a path and query. It takes time proportional to both lengths together.
-func (p Pattern) match(text string) bool {
-	pattern := string(p)
-	whole := strings.HasSuffix(pattern, "$")
-	pattern = strings.TrimSuffix(pattern, "$")
-	parts := strings.Split(pattern, "*")
-	if !strings.HasPrefix(text, parts[0]) {
+// matcher is a Pattern in the form in which it is compared often.
+type matcher struct {
+	parts []string // between the stars; the first begins the path
+	whole bool     // the last one ends it
+	bytes int      // of the pattern
+}
+
+// newMatcher returns the matcher of a pattern. Stars in a row count as one.
+func newMatcher(p Pattern) matcher {
+	text, whole := strings.CutSuffix(string(p), "$")
+	m := matcher{whole: whole, bytes: len(p)}
+	for i, part := range strings.Split(text, "*") {
+		if i == 0 || part != "" {
+			m.parts = append(m.parts, part)
+		}
+	}
+	if strings.HasSuffix(text, "*") {
+		m.whole = false // whatever follows
+	}
+	return m
+}
+
+// match reports whether the pattern matches a path and query.
+func (m *matcher) match(text string) bool {
+	if !strings.HasPrefix(text, m.parts[0]) {
 		return false
 	}
-	text = text[len(parts[0]):]
-	for i, part := range parts[1:] {
-		if whole && i == len(parts)-2 {
+	text = text[len(m.parts[0]):]
+	for i, part := range m.parts[1:] {
+		if m.whole && i == len(m.parts)-2 {
 			return strings.HasSuffix(text, part)
 		}
 		at := strings.Index(text, part)
@@ -221,14 +256,22 @@ func (p Pattern) match(text string) bool {
 		}
 		text = text[at+len(part):]
 	}
-	return !whole || text == ""
+	return !m.whole || text == ""
+}
+
+// matchersOf returns the matchers of patterns.
+func matchersOf(patterns []Pattern) (out []matcher) {
+	for _, p := range patterns {
+		out = append(out, newMatcher(p))
+	}
+	return out
 }
 
 // matchesAny reports whether one of the patterns matches an address.
-func matchesAny(patterns []Pattern, u *url.URL) bool {
+func matchesAny(patterns []matcher, u *url.URL) bool {
 	text := pathAndQuery(u)
-	for _, p := range patterns {
-		if p.match(text) {
+	for i := range patterns {
+		if patterns[i].match(text) {
 			return true
 		}
 	}

@@ -18,13 +18,14 @@ import (
 // reader is the state of one reading. Only the functions of its fetcher run in several goroutines.
 type reader struct {
 	Options
-	fetch  *fetcher
-	site   site
-	rules  robots
-	before map[string]*remembered
-	memory *Memory
-	had    map[string]bool
-	began  time.Time
+	fetch            *fetcher
+	site             site
+	rules            robots
+	include, exclude []matcher
+	before           map[string]*remembered
+	memory           *Memory
+	had              map[string]bool
+	began            time.Time
 
 	queue  []turn
 	known  map[string]bool // addresses that are or were in the queue, or were refused by offer
@@ -62,7 +63,8 @@ type deferredPage struct {
 // newReader returns a reader that has not asked for anything yet.
 func newReader(o Options, client *http.Client) *reader {
 	r := &reader{
-		Options: o, had: map[string]bool{}, began: o.Clock.Now(), known: map[string]bool{}, taken: map[string]bool{},
+		Options: o, include: matchersOf(o.Include), exclude: matchersOf(o.Exclude),
+		had: map[string]bool{}, began: o.Clock.Now(), known: map[string]bool{}, taken: map[string]bool{},
 		texts: map[string]string{}, redirects: map[string]string{}, repeated: map[string]int{},
 		ignored: map[string]bool{}, left: map[string]*LeftOut{}, leftAt: map[string]bool{},
 		memory: &Memory{pages: map[string]*remembered{}},
@@ -292,11 +294,14 @@ func (r *reader) offer(base *url.URL, link string, depth int, changed string) *u
 	if r.known[address] {
 		return u
 	}
+	if r.leftAt[address] {
+		return nil
+	}
 	switch {
 	case !r.site.holds(u):
 		r.leave(LeftOutside, address, "")
 		return nil
-	case matchesAny(r.Exclude, u) || len(r.Include) > 0 && !matchesAny(r.Include, u):
+	case matchesAny(r.exclude, u) || len(r.include) > 0 && !matchesAny(r.include, u):
 		r.leave(LeftExcluded, address, "")
 		return nil
 	case !r.rules.allows(pathAndQuery(u)):

@@ -20,7 +20,7 @@ type robots struct {
 
 // robotsRule allows or forbids addresses.
 type robotsRule struct {
-	pattern Pattern // with escapes as addresses have them
+	matcher // of a pattern with escapes as addresses have them
 	allow   bool
 }
 
@@ -110,7 +110,8 @@ func (r *robots) add(key, value string) {
 	if value[0] != '/' && value[0] != '*' {
 		value = "/" + value
 	}
-	r.rules = append(r.rules, robotsRule{Pattern(normaliseEscapes(value, queryCharacters)), key == "allow"})
+	pattern := Pattern(normaliseEscapes(value, queryCharacters))
+	r.rules = append(r.rules, robotsRule{newMatcher(pattern), key == "allow"})
 }
 
 // allows reports whether the rules let an address be read, by its path and query with escapes as normalise writes them.
@@ -118,9 +119,10 @@ func (r *robots) add(key, value string) {
 func (r *robots) allows(path string) bool {
 	longest := -1
 	allowed := true
-	for _, rule := range r.rules {
-		n := len(rule.pattern)
-		if n < longest || n == longest && allowed || !rule.pattern.match(path) {
+	for i := range r.rules {
+		rule := &r.rules[i]
+		n := rule.bytes
+		if n < longest || n == longest && allowed || !rule.match(path) {
 			continue
 		}
 		longest = n

@@ -25,17 +25,23 @@ func TestPattern(t *testing.T) {
 		"*.pdf$":       {{"/a.pdf", "/b/c.pdf"}, {"/a.pdfx"}},
 		"/a/*/d":       {{"/a/b/d", "/a/b/c/d/e"}, {"/a/d"}},
 		"/******a$":    {{"/a", "/ba"}, {"/ab"}},
+		"/a*$":         {{"/a", "/abc"}, {"/"}},
+		"$":            {{}, {"/"}},
+		"*":            {{"/", "/a"}, {}},
+		"*$":           {{"/", "/a"}, {}},
 		"/calendar?m=": {{"/calendar?m=3"}, {"/calendar"}},
 	} {
 		for i, all := range paths {
 			for _, path := range all {
-				if got := Pattern(pattern).match(path); got != (i == 0) {
+				m := newMatcher(Pattern(pattern))
+				if got := m.match(path); got != (i == 0) {
 					t.Errorf("%s matches %s: %v", pattern, path, got)
 				}
 			}
 		}
 	}
-	if Pattern(strings.Repeat("*a", 5000)).match("/" + strings.Repeat("a", 4999)) {
+	m := newMatcher(Pattern(strings.Repeat("*a", 5000)))
+	if m.match("/" + strings.Repeat("a", 4999)) {
 		t.Error("a pattern with more letters than the path matches")
 	}
 }
@@ -102,6 +108,7 @@ func TestParseAddress(t *testing.T) {
 		"https://a.example/a/./b/../c/":         "https://a.example/a/c/",
 		"https://a.example/%7euser/%e9%2f":      "https://a.example/~user/%E9%2F",
 		"https://a.example/a b/é?q=ü&r=%C3%BC":  "https://a.example/a%20b/%C3%A9?q=%C3%BC&r=%C3%BC",
+		"https://a.example/b/%2e%2e/c/%2E":      "https://a.example/c/",
 		"https://bücher.example/":               "https://xn--bcher-kva.example/",
 		"http://[::1]:8080/a":                   "http://[::1]:8080/a",
 		" https://a.example/x?b=2&a=1 ":         "https://a.example/x?b=2&a=1",
