@@ -153,12 +153,12 @@ type estimate struct {
 // that also gives its base's vectors counts once.
 type shape struct {
 	passes, late int
-	dense        float64 // vectors of a passage
+	dense        float64 // vectors of a passage, as of 384 numbers (vectorsOf384)
 }
 
 // shapeOf returns, for indexing with these experts, how many encoders have to run (passes), how many of the experts are
-// of late interaction (late), and how many vectors a passage gets of the others (dense): for a granularity as many as
-// the sample's passages have parts on average, otherwise one for each expert.
+// of late interaction (late), and how many vectors a passage gets of the others (dense), counted as ones of 384
+// numbers: for a granularity as many as the sample's passages have parts on average, otherwise one for each expert.
 func (s *Sample) shapeOf(all []*experts.Expert) shape {
 	out := shape{passes: len(passesOf(all))}
 	for _, e := range experts.WithVectors(all) {
@@ -166,12 +166,20 @@ func (s *Sample) shapeOf(all []*experts.Expert) shape {
 		case e.Late():
 			out.late++
 		case e.Parts() == nil || len(parts) == 0:
-			out.dense++
+			out.dense += vectorsOf384(e)
 		default:
-			out.dense += float64(len(parts)) / float64(len(s.kept))
+			out.dense += vectorsOf384(e) * float64(len(parts)) / float64(len(s.kept))
 		}
 	}
 	return out
+}
+
+// vectorsOf384 returns how many vectors of 384 numbers take as much space as one of an expert; 1 for a sparse one.
+func vectorsOf384(e *experts.Expert) float64 {
+	if e.Sparse() {
+		return 1
+	}
+	return float64(5*e.Dimension()+200) / vectorBytes
 }
 
 // splitParts returns the passages that an expert encodes: the parts of each one, with its title and nothing else of
