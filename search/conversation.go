@@ -114,7 +114,8 @@ func (l *lineUp) topicOf(
 
 // askInConversation corrects a question, adds synonyms, and asks the sources. If there are messages before it, it also
 // asks, at the same time, the question with the title of the topic; without a title, the question after those messages.
-// A question is not corrected if the caller may not see all passages. Failures of sources are in the findings.
+// A question is not corrected if the caller may not see all passages, nor if its spelling is not known
+// (Panel.KnowsSpelling). Failures of sources are in the findings.
 func (l *lineUp) askInConversation(
 	ctx context.Context,
 	q sources.Inquiry,
@@ -124,7 +125,8 @@ func (l *lineUp) askInConversation(
 	ask := func(q sources.Inquiry) *askResult {
 		o := &askResult{about: about}
 		if q.Correct &&
-			!identity.IsRestricted(ctx) { // what is said of it may be words of passages that are not seen
+			!identity.IsRestricted(ctx) && // what is said of it may be words of passages that are not seen
+			l.panel.KnowsSpelling(ctx, view, q.Question) {
 			speller := question.Speller{Run: l.panel.Run, Language: l.language}
 			q.Question, o.corrections, o.doubt = speller.Correct(ctx, view, q.Question)
 		}
