@@ -1,9 +1,11 @@
 package search
 
 import (
+	"math"
 	"slices"
 
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/plan"
 )
@@ -23,6 +25,18 @@ func planFacets(p *plan.Plan, r *Request, wrong *fault.Problems) {
 	for i := range p.Facets {
 		at := wording.Pointer("/facets", i)
 		checkField(wrong, at+"/field", p.Facets[i].Field)
-		p.Facets[i].Size = wrong.Count(at+"/size", p.Facets[i].Size, usualFacet, mostFacet)
+		f := &p.Facets[i]
+		usual := usualFacet
+		if f.Width != 0 || f.Period != "" {
+			usual = mostFacet
+		}
+		f.Size = wrong.Count(at+"/size", f.Size, usual, mostFacet)
+		if f.Width != 0 && !(f.Width > 0 && f.Width <= math.MaxFloat32) {
+			wrong.Add("out_of_range", at+"/width", "width is %v: it has to be above 0", f.Width)
+		}
+		fault.OneOf(wrong, at+"/period", f.Period, "", []string{"", ask.PeriodYear, ask.PeriodMonth, ask.PeriodDay})
+		if f.Width != 0 && f.Period != "" {
+			wrong.Add("unused_option", at+"/period", "width makes ranges of numbers, and period of dates: leave out one")
+		}
 	}
 }

@@ -1,12 +1,11 @@
 package search
 
 import (
-	"example.org/conclave/search/ask"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/plan"
 )
 
-// The number of passages of a document in a group: the default and the greatest.
+// The number of passages of a group: the default and the greatest.
 const (
 	usuallyGrouped = 3
 	mostGrouped    = 20
@@ -14,7 +13,10 @@ const (
 
 // planGroups checks group_by and group_size of a request and sets them in the plan. It adds problems to wrong.
 func planGroups(p *plan.Plan, r *Request, wrong *fault.Problems) {
-	p.GroupBy = fault.OneOf(wrong, "/group_by", r.GroupBy, "", []string{ask.GroupByDocument})
+	p.GroupBy = r.GroupBy
+	if r.GroupBy != "" {
+		checkField(wrong, "/group_by", r.GroupBy)
+	}
 	p.GroupSize = wrong.Count("/group_size", r.GroupSize, usuallyGrouped, mostGrouped)
 	switch {
 	case p.GroupBy == "" && r.GroupSize != 0:

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -88,6 +89,56 @@ func TestGroupsAnswered(t *testing.T) {
 		for _, a := range r.Answers {
 			if c.passages == 0 && !slices.Contains(shown, a.Passage) {
 				t.Errorf("%+v: an answer is in %s, which no group shows", c, a.Passage)
+			}
+		}
+	}
+}
+
+// TestGroupsOfAField: groups of a field's values have the passages that have these, in the order of their best one, with
+// the value; a passage without the field is a group of its own. Pages of groups follow each other.
+func TestGroupsOfAField(t *testing.T) {
+	s := newStage("ABC", 60)
+	values := []any{"red", 7, true, nil, "green"}
+	of := map[string]string{} // the value of a passage as JSON; its id without one
+	for i := range s.library.shelf.passages {
+		p := &s.library.shelf.passages[i]
+		v := values[i%len(values)]
+		of[p.ID] = p.ID
+		if v != nil {
+			p.Metadata = map[string]any{"colour": v}
+			text, _ := json.Marshal(v)
+			of[p.ID] = string(text)
+		}
+	}
+	plain := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 60})
+	var names []string
+	passages := map[string][]string{}
+	for _, r := range plain.Results {
+		name := of[r.ID]
+		if passages[name] == nil {
+			names = append(names, name)
+		}
+		if len(passages[name]) < 2 {
+			passages[name] = append(passages[name], r.ID)
+		}
+	}
+	if len(names) < 6 {
+		t.Fatalf("only %d groups", len(names))
+	}
+	for _, offset := range []int{0, 2} {
+		r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 4, Offset: offset,
+			GroupBy: "colour", GroupSize: 2})
+		if len(r.Groups) != 4 {
+			t.Fatalf("%d groups from %d on", len(r.Groups), offset)
+		}
+		for i, g := range r.Groups {
+			name := names[offset+i]
+			want := name
+			if name == passages[name][0] {
+				want = ""
+			}
+			if string(g.Value) != want || g.Document != nil || g.Rank != offset+i+1 || !slices.Equal(ids(g.Results), passages[name]) {
+				t.Errorf("group %d from %d on is %s with %v, want %s with %v", i, offset, g.Value, ids(g.Results), name, passages[name])
 			}
 		}
 	}

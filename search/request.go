@@ -65,8 +65,8 @@ type Request struct {
 	// Around is how many passages before and after a result, in its document, are returned as its Before and After; at
 	// most presenting.MostAround.
 	Around int `json:"around,omitempty"`
-	// GroupBy is "" or ask.GroupByDocument. K then counts documents, and GroupSize the passages of each, at most 20; 0:
-	// 3.
+	// GroupBy is "", ask.GroupByDocument, or the name of a metadata field. K then counts documents or values, and
+	// GroupSize the passages of each, at most 20; 0: 3.
 	GroupBy   string `json:"group_by,omitempty"`
 	GroupSize int    `json:"group_size,omitempty"`
 	// Facets ask how many passages have each value of metadata fields.

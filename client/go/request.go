@@ -54,8 +54,8 @@ type SearchRequest struct {
 	// Around is how many passages before and behind a result, in its document, it says the
 	// texts of, at most 5.
 	Around int `json:"around,omitempty"`
-	// GroupBy is "" or "document": K counts documents then, and GroupSize the passages of each;
-	// 0: 3.
+	// GroupBy is "", "document" or the name of a metadata field: K counts documents or values then, and GroupSize the
+	// passages of each; 0: 3.
 	GroupBy   string `json:"group_by,omitempty"`
 	GroupSize int    `json:"group_size,omitempty"`
 	// Facets ask how many passages have each value of some fields of metadata.
@@ -93,10 +93,13 @@ type Filter struct {
 	Condition
 }
 
-// FacetRequest names a field, and how many of its values are listed; 0: 10.
+// FacetRequest names a field, and how many of its values are listed; 0: 10. With Width or Period ("year", "month" or
+// "day") ranges of numbers or dates are counted in place of values.
 type FacetRequest struct {
-	Field string `json:"field"`
-	Size  int    `json:"size,omitempty"`
+	Field  string  `json:"field"`
+	Size   int     `json:"size,omitempty"`
+	Width  float64 `json:"width,omitempty"`
+	Period string  `json:"period,omitempty"`
 }
 
 // Sort names a field and an order, "asc" ("") or "desc".

@@ -1,5 +1,7 @@
 package client
 
+import "encoding/json"
+
 // SearchResponse is the answer to one Request: Results for one fusion method (an
 // empty array when nothing was found), Rankings for a list of them. Fusion is
 // the method that was used: for "auto", what it stands for.
@@ -73,8 +75,9 @@ type Ranking struct {
 type Group struct {
 	Rank     int                `json:"rank"` // from 1
 	Document *DocumentReference `json:"document,omitempty"`
-	Score    float64            `json:"score"`   // that of its best passage
-	Results  []Result           `json:"results"` // ranked within the group
+	Value    json.RawMessage    `json:"value,omitempty"` // of the field of SearchRequest.GroupBy
+	Score    float64            `json:"score"`           // that of its best passage
+	Results  []Result           `json:"results"`         // ranked within the group
 }
 
 // Result is one passage of a fused ranking. The contributions of its sources
@@ -294,9 +297,11 @@ type Facet struct {
 	Candidates  []FacetValue `json:"candidates"`
 }
 
-// FacetValue is a text, a number or a boolean, and how many passages have it.
+// FacetValue is a text, a number or a boolean, and how many passages have it. A range reaches from Value up to To, without
+// it.
 type FacetValue struct {
 	Value any `json:"value"`
+	To    any `json:"to,omitempty"`
 	Count int `json:"count"`
 }
 

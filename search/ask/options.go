@@ -134,18 +134,29 @@ type Boost struct {
 	Weight   float64 `json:"weight,omitempty"` // 0: 0.2; at most 10
 }
 
-// FacetRequest asks how many passages have each value of a field.
+// FacetRequest asks how many passages have each value of a field, or a value in each range.
 type FacetRequest struct {
 	Field string `json:"field"`
-	Size  int    `json:"size,omitempty"` // the number of values to list; 0: 10
+	Size  int    `json:"size,omitempty"` // the number of values to list; 0: 10, and 1000 ranges
+	// Width makes ranges of numbers: those from 0 up to Width, from Width up to twice that, and so on; 0: none.
+	Width float64 `json:"width,omitempty"`
+	// Period makes ranges of dates: PeriodYear, PeriodMonth or PeriodDay, in UTC; "": none.
+	Period string `json:"period,omitempty"`
 }
+
+// The ranges of dates that a facet may have.
+const (
+	PeriodYear  = "year"
+	PeriodMonth = "month"
+	PeriodDay   = "day"
+)
 
 // CombineSum ranks the words that a reader marked by the sum of the probabilities of equal words in several passages.
 const (
 	CombineSum = "sum"
 )
 
-// GroupByDocument is the value of Request.GroupBy that groups results by document.
+// GroupByDocument is the value of Request.GroupBy that groups results by document, and not by a metadata field.
 const GroupByDocument = "document"
 
 // ReaderAuto is the value of AnswerOptions.Reader that asks for both a reader that marks words and a generator that

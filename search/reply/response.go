@@ -2,7 +2,11 @@
 // of sources, extracts, generated answers, verdicts.
 package reply
 
-import "example.org/conclave/search/storage"
+import (
+	"encoding/json"
+
+	"example.org/conclave/search/storage"
+)
 
 // Response is the answer to one Request. It has Results for one fusion method (an empty array if nothing was found),
 // and Rankings for a list of methods. Fusion is the method that was used: for "auto", the one that it stands for.
@@ -107,10 +111,12 @@ type Source struct {
 	Took        Took               `json:"took_ms"`
 }
 
-// Group is a document with its best passages. A passage without a document is a group of its own.
+// Group is a document, or a value of the field that Request.GroupBy names, with its best passages. A passage without one
+// is a group of its own.
 type Group struct {
 	Rank     int                `json:"rank"` // from 1
 	Document *DocumentReference `json:"document,omitempty"`
+	Value    json.RawMessage    `json:"value,omitempty"`
 	Score    float64            `json:"score"`   // that of its best passage
 	Results  []Result           `json:"results"` // ranked within the group
 }

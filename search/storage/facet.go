@@ -11,7 +11,7 @@ import (
 // Facet has the most frequent values of a metadata field, with how many passages have each.
 type Facet struct {
 	Field string `json:"field"`
-	// Selected counts all passages that match the filter, the most frequent values first. Other is the number of these
+	// Selected counts all passages that match the filter, the most frequent values first, and ranges in their order. Other is the number of these
 	// passages that have a value that is not listed.
 	Selected []FacetValue `json:"selected"`
 	Other    int          `json:"other,omitempty"`
@@ -22,10 +22,11 @@ type Facet struct {
 	Candidates []FacetValue `json:"candidates"`
 }
 
-// FacetValue is a value and how many passages have it.
+// FacetValue is a value, or a range, and how many passages have it.
 type FacetValue struct {
-	Value conditions.Value `json:"value"` // a text, a number or a boolean
-	Count int              `json:"count"`
+	Value conditions.Value  `json:"value"`        // a text, a number or a boolean; of a range its least
+	To    *conditions.Value `json:"to,omitempty"` // of a range, the value that it does not reach
+	Count int               `json:"count"`
 }
 
 // FacetCounter is optionally implemented by Indexes that can count values of fields.

@@ -6,7 +6,9 @@ package answering
 
 import (
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/reply"
 )
@@ -18,18 +20,20 @@ type Ranking struct {
 	Asked    string                             // the question as models that read passages get it
 	Credits  map[CreditKey][]reply.Contribution // contributions that are not a source's, such as a reranker's
 	Keyless  error                              // why the keys of a passage could not be looked up; nil: they were
+	Values   map[rank.Ordinal]conditions.Value  // of the candidates in the field that Plan.GroupBy names
 }
 
 // Answer is a ranking with what models said of its passages. CutToPage cuts it to the page that is answered.
 type Answer struct {
 	*Ranking
-	ToRead     []fusion.Item          // the passages that a reader or a generator reads
-	Extracts   []reply.Extract        // the answers that the reader marked
-	ReadPartly int                    // the number of passages of which the reader read only the beginning
-	Misnamed   bool                   // the question has a name that the passages behind the answer lack (LowerVerdict)
-	Notes      []string               // for users, of a reranker or a reader
-	Room       int                    // the bytes that the response takes in memory while it is made
-	read       []corpus.Passage       // the passages that the reader has read
+	ToRead     []fusion.Item    // the passages that a reader or a generator reads
+	Extracts   []reply.Extract  // the answers that the reader marked
+	ReadPartly int              // the number of passages of which the reader read only the beginning
+	Misnamed   bool             // the question has a name that the passages behind the answer lack (LowerVerdict)
+	Notes      []string         // for users, of a reranker or a reader
+	Room       int              // the bytes that the response takes in memory while it is made
+	read       []corpus.Passage // the passages that the reader has read
+	groups     map[passageName]groupName
 	heads      [][]fusion.Item        // the first comparedNames passages of each ranking, in its final order
 	judgedBy   *learned.Answerability // what Answerable of the first ranking was computed by; nil: by the ranking alone
 	bytes      int                    // the estimated size of the response

@@ -6,56 +6,11 @@ import (
 	"slices"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/reply"
 )
-
-// groupPassages returns the passages of a ranking that a page of groups (documents) needs, in the ranking's order: the
-// first GroupSize passages of each document on the page. Models may still move the first within passages: with within
-// above 0 it also returns these, passages of their documents, and of the documents before the page. It fails if the ids
-// of the passages cannot be read.
-func (a *Answer) groupPassages(items []fusion.Item, within int) ([]fusion.Item, error) {
-	ordinals := make([]rank.Ordinal, len(items))
-	for i, item := range items {
-		ordinals[i] = item.Ordinal
-	}
-	ids, err := a.Found.View.Passages().IDs(ordinals)
-	if err != nil {
-		return nil, fmt.Errorf("grouping by documents: %w", err)
-	}
-	type group struct {
-		place, passages int
-		moves           bool
-	}
-	groups := map[string]*group{}
-	var kept []fusion.Item
-	for i, item := range items {
-		name := GroupOf(a.Found.View.CollectionOf(ordinals[i]), ids[i])
-		g := groups[name]
-		if g == nil {
-			g = &group{place: len(groups), moves: i < within}
-			groups[name] = g
-		}
-		answered := (g.place >= a.Plan.Offset || within > 0) && g.place < a.Plan.K || g.moves
-		if i < within || answered && g.passages < a.Plan.GroupSize {
-			g.passages++
-			kept = append(kept, item)
-		}
-	}
-	return kept, nil
-}
-
-// GroupOf returns a key that the passages of one document share, made of the collection and the passage's id. A passage
-// without a document has a key of its own.
-func GroupOf(collection, passage string) string {
-	if document, _, ok := corpus.SplitPassageID(passage); ok {
-		return collection + "/" + document + "#"
-	}
-	return collection + "/" + passage
-}
 
 // CutToLimits reduces each ranking to the passages that may be on the page and, of the first ranking, those that models
 // read; to nothing if the request abstains at its confidence. It sets a.ToRead and a.Room, the memory that the response

@@ -83,7 +83,7 @@ func (a *Answer) Topic(ctx context.Context, before Topic) (Topic, error) {
 	title := passages[0].Title
 	topic := Topic{Title: strings.ToValidUTF8(title[:min(len(title), mostTitle)], "")}
 	if _, _, ok := corpus.SplitPassageID(passages[0].ID); ok {
-		topic.Group = GroupOf(a.Found.View.CollectionOf(items[0].Ordinal), passages[0].ID)
+		topic.Group = documentKey(a.Found.View.CollectionOf(items[0].Ordinal), passages[0].ID)
 	}
 	return topic, nil
 }
@@ -172,7 +172,7 @@ func (r *Ranking) areInTopic(items []fusion.Item, about Topic) ([]bool, error) {
 		return nil, fmt.Errorf("reading the ids of %d passages: %w", len(ordinals), err)
 	}
 	for i, id := range ids {
-		in[i] = GroupOf(r.Found.View.CollectionOf(ordinals[i]), id) == about.Group
+		in[i] = documentKey(r.Found.View.CollectionOf(ordinals[i]), id) == about.Group
 	}
 	return in, nil
 }

@@ -33,7 +33,7 @@ type Plan struct {
 	MinConfidence float64  // below it there are no results; 0: there is no such limit
 	Offsets       string   // the unit of places in texts, one of reply.OffsetNames
 	Around        int      // the number of neighbours on each side of a result
-	GroupBy       string   // "" or ask.GroupByDocument
+	GroupBy       string   // "", ask.GroupByDocument or a metadata field
 	GroupSize     int      // the number of results in a group
 	Without       []string // ids of passages that the request excludes
 	Facets        []ask.FacetRequest
@@ -106,5 +106,16 @@ func (p *Plan) Abstains(confidence *float64) bool {
 	return p.MinConfidence > 0 && (confidence == nil || *confidence < p.MinConfidence)
 }
 
-// ReadsFields reports whether the ranking depends on metadata of the candidates: by a sort field or a boost.
-func (p *Plan) ReadsFields() bool { return p.Sort.Field != "" || p.Boost.Field != "" }
+// ReadsFields reports whether the answer depends on metadata of the candidates: by a sort field, a boost, or groups of a
+// field's values.
+func (p *Plan) ReadsFields() bool {
+	return p.Sort.Field != "" || p.Boost.Field != "" || p.GroupField() != ""
+}
+
+// GroupField returns the metadata field by whose values results are grouped; "" if they are not, or by document.
+func (p *Plan) GroupField() string {
+	if p.GroupBy == ask.GroupByDocument {
+		return ""
+	}
+	return p.GroupBy
+}

@@ -12,8 +12,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// AddFacets adds the facets of the plan to the response: the most frequent values of a field, among all passages that
-// the filter lets through and among the candidates. It does nothing if the request asks for none. It fails if the store
+// AddFacets adds the facets of the plan to the response: the most frequent values of a field, or its ranges, among all
+// passages that the filter lets through and among the candidates. It does nothing if the request asks for none. It fails if the store
 // cannot count values, or if the answer becomes too large.
 func (a *Page) AddFacets(ctx context.Context) error {
 	if len(a.answer.Plan.Facets) == 0 {
@@ -39,7 +39,11 @@ func (a *Page) AddFacets(ctx context.Context) error {
 		return err
 	}
 	for i, f := range a.answer.Plan.Facets {
-		facet, err := counter.Facet(ctx, f.Field, f.Size)
+		size := f.Size
+		if hasRanges(&f) {
+			size = mostInRanges
+		}
+		facet, err := counter.Facet(ctx, f.Field, size)
 		if err != nil {
 			return fmt.Errorf("counting the values of %s: %w", wording.Quote(f.Field), err)
 		}
@@ -49,6 +53,13 @@ func (a *Page) AddFacets(ctx context.Context) error {
 			facet.Candidates = append(facet.Candidates, storage.FacetValue{Value: v, Count: n})
 		}
 		storage.SortFacet(facet.Candidates)
+		if hasRanges(&f) {
+			facet.Approximate = facet.Approximate || facet.Other > 0
+			var outside int
+			facet.Selected, outside = rangesOf(&f, facet.Selected)
+			facet.Other += outside
+			facet.Candidates, _ = rangesOf(&f, facet.Candidates)
+		}
 		facet.Candidates = facet.Candidates[:min(len(facet.Candidates), f.Size)]
 		a.Response.Facets = append(a.Response.Facets, facet)
 		if err := a.answer.Grow(answering.ResultBytes * (len(facet.Selected) + len(facet.Candidates))); err != nil {

@@ -108,7 +108,7 @@ func (a *Page) Fetch(ctx context.Context) error {
 		}
 		a.Response.Basis, a.Response.Abstained, a.Response.Results = ranking.Basis, ranking.Abstained, ranking.Results
 		if p.GroupBy != "" {
-			a.Response.Groups, a.Response.Results = a.groupByDocument(ranking.Results), nil
+			a.Response.Groups, a.Response.Results = a.groupResults(ranking.Results), nil
 		}
 	}
 	return nil

@@ -58,14 +58,16 @@ func candidateFields(
 }
 
 // OrderByFields orders every ranking by metadata: it adds the plan's boost to the scores of candidates with newer
-// dates, and sorts by the plan's field. Confidences become nil if another passage is then first. It does nothing if the
-// plan has neither boost nor sort field. It fails if passages cannot be read or there is no memory for them.
+// dates, and sorts by the plan's field. Confidences become nil if another passage is then first. It also sets r.Values
+// if results are grouped by a field. It does nothing if the plan reads no field. It fails if passages cannot be read or
+// there is no memory for them.
 func OrderByFields(ctx context.Context, r *answering.Ranking, takeRoom Room) error {
 	if !r.Plan.ReadsFields() {
 		return nil
 	}
 	dates := map[rank.Ordinal]time.Time{}
 	keys := map[rank.Ordinal]any{}
+	r.Values = map[rank.Ordinal]conditions.Value{}
 	candidates := r.Table.Ordinals()
 	err := candidateFields(ctx, r, takeRoom, candidates, func(i int, p *corpus.Passage) {
 		if text, is := p.Metadata[r.Plan.Boost.Field].(string); is {
@@ -75,6 +77,9 @@ func OrderByFields(ctx context.Context, r *answering.Ranking, takeRoom Room) err
 		}
 		if v, there := p.Metadata[r.Plan.Sort.Field]; there {
 			keys[candidates[i]] = v
+		}
+		if v, ok := conditions.ValueOf(p.Metadata[r.Plan.GroupField()]); ok {
+			r.Values[candidates[i]] = v
 		}
 	})
 	if err != nil {

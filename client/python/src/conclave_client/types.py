@@ -47,9 +47,12 @@ class _FacetRequest(TypedDict):
 
 
 class FacetRequest(_FacetRequest, total=False):
-    """A field whose values are counted, and how many of them are listed."""
+    """A field whose values are counted, and how many of them are listed. width counts ranges of numbers, period those of
+    dates."""
 
     size: int
+    width: float
+    period: Literal["year", "month", "day"]
 
 
 class Sort(_FacetRequest, total=False):
@@ -103,7 +106,7 @@ class SearchOptions(TypedDict, total=False):
     collapse: bool
     collections: list[str]  # that are searched as one, on a server of several
     around: int  # passages on each side of a result whose texts are given too, 0 to 5
-    group_by: Literal["document"]
+    group_by: str  # "document", or a field of the metadata
     group_size: int
     facets: list[FacetRequest]
     sort: Sort
@@ -202,11 +205,13 @@ class Result:
 
 @dataclass
 class Group:
-    """A document with its best passages. A passage of no document is a group by itself."""
+    """A document, or a value of the field that group_by names, with its best passages. A passage without one is a group by
+    itself."""
 
     rank: int
     score: float
     document: DocumentReference | None = None
+    value: Any = None
     results: list[Result] = field(default_factory=list)
 
 
