@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -112,10 +113,10 @@ func (l *lineUp) topicOf(
 	return a.Topic(ctx, before)
 }
 
-// askInConversation corrects a question, adds synonyms, and asks the sources. If there are messages before it, it also
-// asks, at the same time, the question with the title of the topic; without a title, the question after those messages.
-// A question is not corrected if the caller may not see all passages, nor if its spelling is not known
-// (Panel.KnowsSpelling). Failures of sources are in the findings.
+// askInConversation completes and corrects a question, adds synonyms, and asks the sources. If there are messages before
+// it, it also asks, at the same time, the question with the title of the topic; without a title, the question after
+// those messages. A question is neither completed nor corrected if the caller may not see all passages, nor corrected
+// if its spelling is not known (Panel.KnowsSpelling). Failures of sources are in the findings.
 func (l *lineUp) askInConversation(
 	ctx context.Context,
 	q sources.Inquiry,
@@ -124,13 +125,26 @@ func (l *lineUp) askInConversation(
 ) *askResult {
 	ask := func(q sources.Inquiry) *askResult {
 		o := &askResult{about: about}
+		var begun question.Completed
+		if q.Prefix && !identity.IsRestricted(ctx) {
+			begun = question.Completer{Run: l.panel.Run}.Complete(ctx, view, q.Question)
+			q.Question = begun.Question
+			o.corrections = begun.Changes
+			o.doubt = begun.Doubt
+		}
 		if q.Correct &&
 			!identity.IsRestricted(ctx) && // what is said of it may be words of passages that are not seen
 			l.panel.KnowsSpelling(ctx, view, q.Question) {
 			speller := question.Speller{Run: l.panel.Run, Language: l.language}
-			q.Question, o.corrections, o.doubt = speller.Correct(ctx, view, q.Question)
+			corrected, corrections, doubt := speller.Correct(ctx, view, q.Question)
+			q.Question = corrected
+			o.corrections = append(corrections, o.corrections...)
+			o.doubt = cmp.Or(o.doubt, doubt)
 		}
 		q.Words, o.synonyms = question.AddSynonyms(q.Question, l.defaults.Synonyms)
+		for _, word := range begun.Others {
+			q.Words += " " + word
+		}
 		o.found = l.panel.Ask(ctx, q, view)
 		return o
 	}

@@ -34,6 +34,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	p.Inquiry.Exact = r.Exact
 	p.Inquiry.Collapse = r.Collapse == nil || *r.Collapse
 	p.Inquiry.Question, p.Inquiry.Before = r.questionAndEarlier(&wrong, most.QuestionBytes)
+	p.Inquiry.Prefix = r.Prefix
 	p.Inquiry.Correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
 	p.K = wrong.Count("/k", r.K, d.K, most.K)
 	p.Offset = r.Offset

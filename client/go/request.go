@@ -48,6 +48,8 @@ type SearchRequest struct {
 	Collapse      *bool   `json:"collapse,omitempty"` // whether passages with the same text count once; nil: true
 	// Correct says whether mistyped words are corrected; nil: as the server is configured.
 	Correct *bool `json:"correct,omitempty"`
+	// Prefix says that the last word is still typed: it is completed by words of the collection.
+	Prefix bool `json:"prefix,omitempty"`
 	// Offsets is what Start and End of answers and highlights count: OffsetBytes (""),
 	// OffsetCodePoints or OffsetUTF16.
 	Offsets string `json:"offsets,omitempty"`

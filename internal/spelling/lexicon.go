@@ -124,6 +124,28 @@ func (x *Lexicon) Near(into []Candidate, typed string, most int) []Candidate {
 	return into
 }
 
+// Beginning appends to `into` the most frequent words that begin with prefix and are longer, at most so many (most) of
+// each length, the shorter ones first. prefix is in lower case.
+func (x *Lexicon) Beginning(into []Candidate, prefix string, most int) []Candidate {
+	for n := utf8.RuneCountInString(prefix) + 1; n <= LongestWord; n++ {
+		list := &x.lengths[n]
+		from := sort.Search(len(list.ends), func(at int) bool { return list.wordAt(at) >= prefix })
+		begins := len(into)
+		for at := from; at < len(list.ends) && strings.HasPrefix(list.wordAt(at), prefix); at++ {
+			into = append(into, Candidate{Word: list.wordAt(at), Count: int(list.counts[at])})
+		}
+		of := into[begins:]
+		slices.SortFunc(of, CompareFrequency)
+		into = into[:begins+min(most, len(of))]
+	}
+	return into
+}
+
+// CompareFrequency orders candidates by their counts, the highest first, and equally frequent ones by their words.
+func CompareFrequency(a, b Candidate) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Word, b.Word))
+}
+
 // appendRunes appends the runes of a word.
 func appendRunes(into []rune, word string) []rune {
 	for _, r := range word {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // reference returns the optimal string alignment distance by the whole table.
@@ -154,5 +155,48 @@ func BenchmarkNear(b *testing.B) {
 				x.Near(nil, "windmlil", most)
 			}
 		})
+	}
+}
+
+// TestBeginning: the most frequent longer words of each length that begin with a text are those that a look at all words
+// finds.
+func TestBeginning(t *testing.T) {
+	const seed = 60
+	t.Log("seed", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	counts := map[string]uint32{}
+	for range 3000 {
+		word := make([]rune, 1+random.IntN(7))
+		for i := range word {
+			word[i] = []rune("abcé日")[random.IntN(5)]
+		}
+		counts[string(word)] = uint32(random.IntN(20) + 1)
+	}
+	x := NewLexicon(counts)
+	found := 0
+	for prefix := range counts {
+		prefix = string([]rune(prefix)[:1+random.IntN(utf8.RuneCountInString(prefix))])
+		got := x.Beginning(nil, prefix, 3)
+		var want []Candidate
+		for n := 1; n <= 7; n++ {
+			var of []Candidate
+			for word, count := range counts {
+				if utf8.RuneCountInString(word) == n && word != prefix && strings.HasPrefix(word, prefix) {
+					of = append(of, Candidate{Word: word, Count: int(count)})
+				}
+			}
+			slices.SortFunc(of, CompareFrequency)
+			want = append(want, of[:min(3, len(of))]...)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q: %v, want %v", prefix, got, want)
+		}
+		found += len(got)
+		if found > 20_000 {
+			break
+		}
+	}
+	if found < 5000 {
+		t.Errorf("only %d were found", found)
 	}
 }

@@ -12,6 +12,9 @@ type Vocabulary interface {
 	// Look returns, for each word, which is in lower case, whether the collection has it and which of its words are
 	// near.
 	Look(ctx context.Context, words []string) ([]Spelling, error)
+	// Beginning returns the most frequent words of the passages that begin with prefix, which is in lower case, and are
+	// longer: at most so many (most), the most frequent first.
+	Beginning(ctx context.Context, prefix string, most int) ([]spelling.Candidate, error)
 	// NeighbourShares returns, for each word, how often it stands next to its neighbours. With a *PartialError
 	// words were counted inexactly.
 	NeighbourShares(ctx context.Context, placed []WordInContext) ([]Neighbours, error)

@@ -42,13 +42,33 @@ func (o *opening) spelledWords(s *manifest.Segment) (*segmentLexicon, error) {
 // segment is merged. Words of deleted passages alone are left out. The first call reads the words of each segment. It
 // fails if a file is damaged.
 func (g *Generation) Near(word string, most int) ([]spelling.Candidate, error) {
+	return g.spelled(func(x *spelling.Lexicon, found []spelling.Candidate) []spelling.Candidate {
+		return x.Near(found, word, most)
+	})
+}
+
+// Beginning returns the words of the collection that begin with prefix, in lower case, and are longer: the most frequent
+// ones, at most so many (most), and equally frequent ones in alphabetical order. Counts are as Near's. It fails if a file
+// is damaged.
+func (g *Generation) Beginning(prefix string, most int) ([]spelling.Candidate, error) {
+	out, err := g.spelled(func(x *spelling.Lexicon, found []spelling.Candidate) []spelling.Candidate {
+		return x.Beginning(found, prefix, most)
+	})
+	return out[:min(most, len(out))], err
+}
+
+// spelled returns the words that find appends for the words of each segment, the most frequent first: each once, with the
+// sum of its counts, and without those of deleted passages alone. It fails if a file is damaged.
+func (g *Generation) spelled(
+	find func(x *spelling.Lexicon, found []spelling.Candidate) []spelling.Candidate,
+) ([]spelling.Candidate, error) {
 	var found []spelling.Candidate
 	for _, s := range g.segments {
 		x, err := s.spelled.words()
 		if err != nil {
 			return nil, err
 		}
-		found = x.Near(found, word, most)
+		found = find(x, found)
 	}
 	slices.SortFunc(found, func(a, b spelling.Candidate) int { return cmp.Compare(a.Word, b.Word) })
 	out := found[:0]

@@ -299,3 +299,41 @@ func TestMustAsEmbedded(t *testing.T) {
 		}
 	}
 }
+
+// TestPrefixAsEmbedded: the last word of a question that is still typed is completed by the words of the passages, in the
+// same way in a cluster and in a folder; a word that passages have stays, and others that begin so are searched for too.
+func TestPrefixAsEmbedded(t *testing.T) {
+	_, engines := inBoth(t, "prefix", shopPassages())
+	for _, c := range []struct {
+		question, corrected string
+		has                 []string // ids that are among the results
+	}{
+		{"who grinds flour at the windm", "[{windm windmill}]", []string{"p001", "p008", "p014"}},
+		{"are ref", "[{ref refunds}]", []string{"p002", "p012"}},
+		{"Zanz", "[{Zanz zanzibar}]", []string{"p007"}},
+		{"the lake", "[]", []string{"p001", "p013", "p014"}}, // and lakes
+		{"the lake ", "[]", nil},
+		{"what are qqq", "[]", nil},
+		{"l", "[]", nil},
+	} {
+		for i, e := range engines {
+			r := search.Request{Question: c.question, Prefix: true, Experts: &[]string{}, K: 20}
+			corrected, results := shownOf(t, e, r)
+			if corrected != c.corrected {
+				t.Errorf("engine %d, %q: corrected %s, want %s", i, c.question, corrected, c.corrected)
+			}
+			for _, id := range c.has {
+				if !slices.ContainsFunc(results, func(one string) bool { return strings.HasPrefix(one, id) }) {
+					t.Errorf("engine %d, %q: %v has no %s", i, c.question, results, id)
+				}
+			}
+		}
+		near, far := [2]string{}, [2][]string{}
+		for i, e := range engines {
+			near[i], far[i] = shownOf(t, e, search.Request{Question: c.question, Prefix: true, K: 20})
+		}
+		if near[0] != near[1] || !slices.Equal(far[0], far[1]) {
+			t.Errorf("%q: %v, and in a folder %v", c.question, far[0], far[1])
+		}
+	}
+}

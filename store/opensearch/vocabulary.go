@@ -1,7 +1,6 @@
 package opensearch
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"unicode/utf8"
@@ -50,10 +49,15 @@ func (all lexicons) has(entry string) bool {
 
 // near returns the words that are at most this many edits from word, in no order, each once, with the sum of its
 // counts.
-func (all lexicons) near(word string, most int) (out []spelling.Candidate) {
+func (all lexicons) near(word string, most int) []spelling.Candidate {
+	return all.spelled(func(x *spelling.Lexicon) []spelling.Candidate { return x.Near(nil, word, most) })
+}
+
+// spelled returns the words that find returns for each lexicon, in no order, each once, with the sum of its counts.
+func (all lexicons) spelled(find func(x *spelling.Lexicon) []spelling.Candidate) (out []spelling.Candidate) {
 	at := map[string]int{}
 	for _, x := range all {
-		for _, c := range x.words.Near(nil, word, most) {
+		for _, c := range find(x.words) {
 			if i, there := at[c.Word]; there {
 				out[i].Count += c.Count
 				continue
@@ -63,6 +67,14 @@ func (all lexicons) near(word string, most int) (out []spelling.Candidate) {
 		}
 	}
 	return out
+}
+
+// Beginning returns at most so many words (most) that begin with prefix and are longer, the most frequent first, of those
+// that were read last. The error is always nil.
+func (v vocabulary) Beginning(_ context.Context, prefix string, most int) ([]spelling.Candidate, error) {
+	out := v.spelled(func(x *spelling.Lexicon) []spelling.Candidate { return x.Beginning(nil, prefix, most) })
+	slices.SortFunc(out, spelling.CompareFrequency)
+	return out[:min(most, len(out))], nil
 }
 
 // Look returns, for each word in lower case, whether passages have it, and for an unknown one the words within
@@ -98,9 +110,7 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spellin
 			continue
 		}
 		out[i].Near = v.near(word, spelling.MostEdits(utf8.RuneCountInString(word)+1))
-		slices.SortFunc(out[i].Near, func(a, b spelling.Candidate) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Word, b.Word))
-		})
+		slices.SortFunc(out[i].Near, spelling.CompareFrequency)
 	}
 	return out, nil
 }

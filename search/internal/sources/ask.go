@@ -25,6 +25,7 @@ type Inquiry struct {
 	Before          []string // the earlier messages of a conversation, oldest first
 	Message         string   // the message that a model rewrote as Question; "": Question is as it was asked
 	Correct         bool     // misspelt words are corrected
+	Prefix          bool     // the last word goes on: it is completed
 	Collapse        bool     // of passages with the same title and text only one is a hit
 	Candidates      int      // the number of hits wanted of each source
 	Exact           bool     // vectors are searched exhaustively, without an approximate index

@@ -43,6 +43,12 @@ func (v vocabulary) look(word string) (s storage.Spelling, err error) {
 	return s, err
 }
 
+// Beginning returns at most so many words (most) that begin with prefix and are longer, the most frequent first. It fails
+// if the files of words are damaged.
+func (v vocabulary) Beginning(_ context.Context, prefix string, most int) ([]spelling.Candidate, error) {
+	return v.generation.Beginning(prefix, most)
+}
+
 // NeighbourShares returns two shares, from 0 to 1, for each word, in order: of the passages that have the word before
 // it, those in which the two stand side by side, and the same for the word after it. Both are 0 if the collection
 // indexes no phrases. It fails if the index of words is damaged.

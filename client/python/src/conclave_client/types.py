@@ -106,6 +106,7 @@ class SearchOptions(TypedDict, total=False):
     collapse: bool
     collections: list[str]  # that are searched as one, on a server of several
     around: int  # passages on each side of a result whose texts are given too, 0 to 5
+    prefix: bool
     group_by: str  # "document", or a field of the metadata
     group_size: int
     facets: list[FacetRequest]
