@@ -94,8 +94,8 @@ func TestGroupsAnswered(t *testing.T) {
 	}
 }
 
-// TestGroupsOfAField: groups of a field's values have the passages that have these, in the order of their best one, with
-// the value; a passage without the field is a group of its own. Pages of groups follow each other.
+// TestGroupsOfAField: groups of a field's values have the passages that have these, in the order of their best one,
+// with the value; a passage without the field is a group of its own. Pages of groups follow each other.
 func TestGroupsOfAField(t *testing.T) {
 	s := newStage("ABC", 60)
 	values := []any{"red", 7, true, nil, "green"}
@@ -137,8 +137,9 @@ func TestGroupsOfAField(t *testing.T) {
 			if name == passages[name][0] {
 				want = ""
 			}
-			if string(g.Value) != want || g.Document != nil || g.Rank != offset+i+1 || !slices.Equal(ids(g.Results), passages[name]) {
-				t.Errorf("group %d from %d on is %s with %v, want %s with %v", i, offset, g.Value, ids(g.Results), name, passages[name])
+			got := ids(g.Results)
+			if string(g.Value) != want || g.Document != nil || g.Rank != offset+i+1 || !slices.Equal(got, passages[name]) {
+				t.Errorf("%d: group %d is %s with %v, want %s with %v", offset, i, g.Value, got, name, passages[name])
 			}
 		}
 	}

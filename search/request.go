@@ -60,8 +60,8 @@ type Request struct {
 	Collapse *bool `json:"collapse,omitempty"`
 	// Correct says whether misspelt words are corrected; nil: Defaults.Correct.
 	Correct *bool `json:"correct,omitempty"`
-	// Prefix says that the last word is still typed: words of the collection that begin so are searched for, too, and the
-	// most frequent one takes its place if no passage has it.
+	// Prefix says that the last word is still typed: words of the collection that begin so are searched for, too, and
+	// the most frequent one takes its place if no passage has it.
 	Prefix bool `json:"prefix,omitempty"`
 	// Offsets is the unit of positions in texts: reply.OffsetBytes, OffsetCodePoints or OffsetUTF16; "": bytes.
 	Offsets string `json:"offsets,omitempty"`

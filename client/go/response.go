@@ -297,8 +297,8 @@ type Facet struct {
 	Candidates  []FacetValue `json:"candidates"`
 }
 
-// FacetValue is a text, a number or a boolean, and how many passages have it. A range reaches from Value up to To, without
-// it.
+// FacetValue is a text, a number or a boolean, and how many passages have it. A range reaches from Value up to To,
+// without it.
 type FacetValue struct {
 	Value any `json:"value"`
 	To    any `json:"to,omitempty"`

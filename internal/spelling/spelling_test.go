@@ -158,8 +158,8 @@ func BenchmarkNear(b *testing.B) {
 	}
 }
 
-// TestBeginning: the most frequent longer words of each length that begin with a text are those that a look at all words
-// finds.
+// TestBeginning: the most frequent longer words of each length that begin with a text are those that a look at all
+// words finds.
 func TestBeginning(t *testing.T) {
 	const seed = 60
 	t.Log("seed", seed)

@@ -111,8 +111,8 @@ type Source struct {
 	Took        Took               `json:"took_ms"`
 }
 
-// Group is a document, or a value of the field that Request.GroupBy names, with its best passages. A passage without one
-// is a group of its own.
+// Group is a document, or a value of the field that Request.GroupBy names, with its best passages. A passage without
+// one is a group of its own.
 type Group struct {
 	Rank     int                `json:"rank"` // from 1
 	Document *DocumentReference `json:"document,omitempty"`

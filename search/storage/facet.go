@@ -11,8 +11,8 @@ import (
 // Facet has the most frequent values of a metadata field, with how many passages have each.
 type Facet struct {
 	Field string `json:"field"`
-	// Selected counts all passages that match the filter, the most frequent values first, and ranges in their order. Other is the number of these
-	// passages that have a value that is not listed.
+	// Selected counts all passages that match the filter, the most frequent values first, and ranges in their order.
+	// Other is the number of these passages that have a value that is not listed.
 	Selected []FacetValue `json:"selected"`
 	Other    int          `json:"other,omitempty"`
 	// Approximate says that shards listed their most frequent values separately, so that values or counts may be

@@ -47,9 +47,9 @@ func (g *Generation) Near(word string, most int) ([]spelling.Candidate, error) {
 	})
 }
 
-// Beginning returns the words of the collection that begin with prefix, in lower case, and are longer: the most frequent
-// ones, at most so many (most), and equally frequent ones in alphabetical order. Counts are as Near's. It fails if a file
-// is damaged.
+// Beginning returns the words of the collection that begin with prefix, in lower case, and are longer: the most
+// frequent ones, at most so many (most), and equally frequent ones in alphabetical order. Counts are as Near's. It
+// fails if a file is damaged.
 func (g *Generation) Beginning(prefix string, most int) ([]spelling.Candidate, error) {
 	out, err := g.spelled(func(x *spelling.Lexicon, found []spelling.Candidate) []spelling.Candidate {
 		return x.Beginning(found, prefix, most)
@@ -57,8 +57,8 @@ func (g *Generation) Beginning(prefix string, most int) ([]spelling.Candidate, e
 	return out[:min(most, len(out))], err
 }
 
-// spelled returns the words that find appends for the words of each segment, the most frequent first: each once, with the
-// sum of its counts, and without those of deleted passages alone. It fails if a file is damaged.
+// spelled returns the words that find appends for the words of each segment, the most frequent first: each once, with
+// the sum of its counts, and without those of deleted passages alone. It fails if a file is damaged.
 func (g *Generation) spelled(
 	find func(x *spelling.Lexicon, found []spelling.Candidate) []spelling.Candidate,
 ) ([]spelling.Candidate, error) {

@@ -300,8 +300,9 @@ func TestMustAsEmbedded(t *testing.T) {
 	}
 }
 
-// TestPrefixAsEmbedded: the last word of a question that is still typed is completed by the words of the passages, in the
-// same way in a cluster and in a folder; a word that passages have stays, and others that begin so are searched for too.
+// TestPrefixAsEmbedded: the last word of a question that is still typed is completed by the words of the passages, in
+// the same way in a cluster and in a folder; a word that passages have stays, and others that begin so are searched for
+// too.
 func TestPrefixAsEmbedded(t *testing.T) {
 	_, engines := inBoth(t, "prefix", shopPassages())
 	for _, c := range []struct {

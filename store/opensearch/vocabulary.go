@@ -69,8 +69,8 @@ func (all lexicons) spelled(find func(x *spelling.Lexicon) []spelling.Candidate)
 	return out
 }
 
-// Beginning returns at most so many words (most) that begin with prefix and are longer, the most frequent first, of those
-// that were read last. The error is always nil.
+// Beginning returns at most so many words (most) that begin with prefix and are longer, the most frequent first, of
+// those that were read last. The error is always nil.
 func (v vocabulary) Beginning(_ context.Context, prefix string, most int) ([]spelling.Candidate, error) {
 	out := v.spelled(func(x *spelling.Lexicon) []spelling.Candidate { return x.Beginning(nil, prefix, most) })
 	slices.SortFunc(out, spelling.CompareFrequency)

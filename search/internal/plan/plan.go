@@ -106,8 +106,8 @@ func (p *Plan) Abstains(confidence *float64) bool {
 	return p.MinConfidence > 0 && (confidence == nil || *confidence < p.MinConfidence)
 }
 
-// ReadsFields reports whether the answer depends on metadata of the candidates: by a sort field, a boost, or groups of a
-// field's values.
+// ReadsFields reports whether the answer depends on metadata of the candidates: by a sort field, a boost, or groups of
+// a field's values.
 func (p *Plan) ReadsFields() bool {
 	return p.Sort.Field != "" || p.Boost.Field != "" || p.GroupField() != ""
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // AddFacets adds the facets of the plan to the response: the most frequent values of a field, or its ranges, among all
-// passages that the filter lets through and among the candidates. It does nothing if the request asks for none. It fails if the store
-// cannot count values, or if the answer becomes too large.
+// passages that the filter lets through and among the candidates. It does nothing if the request asks for none. It
+// fails if the store cannot count values, or if the answer becomes too large.
 func (a *Page) AddFacets(ctx context.Context) error {
 	if len(a.answer.Plan.Facets) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 )
 
 // groupResults groups results by their documents, or by their values of the plan's field. Groups stand in the order of
-// their best results, which are ranked anew in each. The first group has the rank after Plan.Offset. A passage without a
-// document, or without the field, is a group of its own.
+// their best results, which are ranked anew in each. The first group has the rank after Plan.Offset. A passage without
+// a document, or without the field, is a group of its own.
 func (a *Page) groupResults(results []reply.Result) []reply.Group {
 	groups := []reply.Group{}
 	at := map[string]int{}

@@ -13,8 +13,8 @@ import (
 // mostInRanges is how many different values of a field are counted for its ranges: those of the most passages.
 const mostInRanges = 10_000
 
-// periods are the ranges of dates, by the name of a period: how a date is written that begins one, and the years, months
-// and days of one.
+// periods are the ranges of dates, by the name of a period: how a date is written that begins one, and the years,
+// months and days of one.
 var periods = map[string]struct {
 	layout              string
 	years, months, days int

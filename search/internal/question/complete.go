@@ -30,9 +30,9 @@ type Completed struct {
 	Doubt    string             // why it was not completed, for users; "": it was, or there was nothing to complete
 }
 
-// Complete completes the last word of a question by the words of the collection that begin as it does, the most frequent
-// first. If the collection does not have the word itself, the first of them takes its place. It changes nothing if the
-// question does not end with a letter or digit, or if no word begins so.
+// Complete completes the last word of a question by the words of the collection that begin as it does, the most
+// frequent first. If the collection does not have the word itself, the first of them takes its place. It changes
+// nothing if the question does not end with a letter or digit, or if no word begins so.
 func (c Completer) Complete(ctx context.Context, view *snapshot.PinnedView, question string) (out Completed) {
 	out.Question = question
 	vocabulary := view.Vocabulary()

@@ -43,8 +43,8 @@ func (v vocabulary) look(word string) (s storage.Spelling, err error) {
 	return s, err
 }
 
-// Beginning returns at most so many words (most) that begin with prefix and are longer, the most frequent first. It fails
-// if the files of words are damaged.
+// Beginning returns at most so many words (most) that begin with prefix and are longer, the most frequent first. It
+// fails if the files of words are damaged.
 func (v vocabulary) Beginning(_ context.Context, prefix string, most int) ([]spelling.Candidate, error) {
 	return v.generation.Beginning(prefix, most)
 }
