@@ -69,14 +69,14 @@ var allowed = map[string][]string{
 		"internal/granules", "search/internal/answering/naming", "search/internal/content",
 	},
 	"search/internal/answering": {
-		"fusion", "internal/corpus", "internal/rank", "internal/talk", "internal/wording", "search/extract",
+		"fusion", "internal/conditions", "internal/corpus", "internal/rank", "internal/talk", "internal/wording", "search/ask", "search/extract",
 		"search/fault", "search/internal/answering/grounds", "search/internal/answering/naming", "search/internal/content", "search/internal/plan",
 		"search/internal/run", "search/internal/sources", "search/learned", "search/reply", "search/storage",
 	},
 	"search/internal/plan": {"fusion", "search/ask", "search/internal/sources", "search/learned", "search/reply"},
 	"search/internal/presenting": {
 		"fusion", "internal/conditions", "internal/corpus", "internal/rank", "internal/wording",
-		"search/internal/answering", "search/internal/content", "search/internal/plan", "search/internal/run",
+		"search/ask", "search/internal/answering", "search/internal/content", "search/internal/plan", "search/internal/run",
 		"search/internal/sources", "search/reply", "search/storage",
 	},
 	"internal/identity": {"internal/conditions"},
