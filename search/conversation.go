@@ -113,10 +113,10 @@ func (l *lineUp) topicOf(
 	return a.Topic(ctx, before)
 }
 
-// askInConversation completes and corrects a question, adds synonyms, and asks the sources. If there are messages before
-// it, it also asks, at the same time, the question with the title of the topic; without a title, the question after
-// those messages. A question is neither completed nor corrected if the caller may not see all passages, nor corrected
-// if its spelling is not known (Panel.KnowsSpelling). Failures of sources are in the findings.
+// askInConversation completes and corrects a question, adds synonyms, and asks the sources. If there are messages
+// before it, it also asks, at the same time, the question with the title of the topic; without a title, the question
+// after those messages. A question is neither completed nor corrected if the caller may not see all passages, nor
+// corrected if its spelling is not known (Panel.KnowsSpelling). Failures of sources are in the findings.
 func (l *lineUp) askInConversation(
 	ctx context.Context,
 	q sources.Inquiry,
