@@ -10,10 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"example.org/conclave/internal/rank"
 
 	"github.com/clipperhouse/uax29/v2/words"
+	"github.com/rivo/uniseg"
 )
 
 // Granularity is the size of granules, the parts of a text that are encoded separately, and how they are encoded. The
@@ -140,8 +142,8 @@ func byTokens(text string, n int, tokens func(word string) int) (parts []span) {
 			continue
 		}
 		more := tokens(w.Value())
-		follows := w.Start() == end &&
-			!strings.ContainsFunc(w.Value(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+		follows := w.Start() == end && (isInCluster(text, end) ||
+			!strings.ContainsFunc(w.Value(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }))
 		if len(parts) == 0 || have+more > n && !follows {
 			parts = append(parts, span{begin: w.Start()})
 			have = 0
@@ -151,4 +153,15 @@ func byTokens(text string, n int, tokens func(word string) int) (parts []span) {
 		parts[len(parts)-1].end = end
 	}
 	return parts
+}
+
+// isInCluster reports whether a place of a text, not at its beginning, is within what a reader sees as one character
+// (grapheme cluster), such as before the Thai vowel am, which begins a word by the rules for those.
+func isInCluster(text string, at int) bool {
+	if text[at] < utf8.RuneSelf {
+		return false
+	}
+	_, before := utf8.DecodeLastRuneInString(text[:at])
+	cluster, _, _, _ := uniseg.FirstGraphemeClusterInString(text[at-before:], -1)
+	return len(cluster) > before
 }
