@@ -245,9 +245,11 @@ func TestRequestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, Options{})
-	writing := startWriting(t, writingOptions{kinds: map[string]jobs.Handler{
-		jobs.Snapshot: {}, jobs.AddExpert: {}, jobs.Calibrate: {}, jobs.Evaluate: {},
-	}})
+	o := writingOptions{kinds: map[string]jobs.Handler{
+		jobs.Snapshot: {}, jobs.AddExpert: {}, jobs.Calibrate: {}, jobs.Evaluate: {}, jobs.ReadSite: {},
+	}}
+	o.Write.Hosts = []string{"docs.example.org"}
+	writing := startWriting(t, o)
 	n := 0
 	for path, item := range c.document["paths"].(map[string]any) {
 		if strings.HasPrefix(path, "/v1/collections") {
@@ -284,7 +286,7 @@ func TestRequestExamples(t *testing.T) {
 		if path == "/v1/embed" { // the demo's expert
 			body = bytes.Replace(body, []byte("base"), []byte("wiki"), 1)
 		}
-		if strings.HasPrefix(path, "/v1/admin/") {
+		if strings.HasPrefix(path, "/v1/admin/") || path == "/v1/documents" {
 			if r := writing.post(path, string(body)); r.StatusCode != http.StatusAccepted {
 				t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
 			}
