@@ -89,6 +89,7 @@ func (e *Embedder) embed(
 		out, tokens, err = e.embedOpenAI(ctx, model, how, prefixed, most, harmless)
 	}
 	if err != nil {
+		e.failures.Add(1)
 		return nil, 0, err
 	}
 	if len(out) != len(texts) {

@@ -51,8 +51,10 @@ type Embedder struct {
 	cache     *vectorCache
 	dimension atomic.Int64 // 0: not known yet
 
-	most                                atomic.Int64 // texts of a request for passages; less than Batch for a slow server
-	requests, texts, bytes, tokens, cut atomic.Int64
+	// texts of a request for passages; less than Batch for a slow server
+	most atomic.Int64
+
+	requests, failures, texts, bytes, tokens, cut atomic.Int64
 }
 
 // The circuit breaker: after so many failures one after the other nothing is asked for a while, and then one question.
@@ -101,13 +103,17 @@ func (e *Embedder) Dimension() int { return int(e.dimension.Load()) }
 // Stats counts what was sent since the Embedder was made.
 type Stats struct {
 	Requests, Texts, Bytes int64 // that were answered
+	Failures               int64 // requests
 	Tokens                 int64 // as the server counted them; estimated where it does not say
 	Cut                    int64 // texts that were refused, and of which a part was accepted
 }
 
 // Stats returns the counts.
 func (e *Embedder) Stats() Stats {
-	return Stats{e.requests.Load(), e.texts.Load(), e.bytes.Load(), e.tokens.Load(), e.cut.Load()}
+	return Stats{
+		Requests: e.requests.Load(), Texts: e.texts.Load(), Bytes: e.bytes.Load(), Failures: e.failures.Load(),
+		Tokens: e.tokens.Load(), Cut: e.cut.Load(),
+	}
 }
 
 // count adds an answered request to the counts.

@@ -101,6 +101,11 @@ func TestExpertOfAnotherServer(t *testing.T) {
 					t.Errorf("expert %s has the endpoint %+v", x.Name, x.Endpoint)
 				}
 			}
+			_, metrics, err := remote.send(http.MethodGet, "/metrics", "")
+			if err != nil || !strings.Contains(string(metrics), `conclave_endpoint_requests_total{expert="away"}`) ||
+				strings.Contains(string(metrics), `conclave_encoder_rows_total{expert="away"}`) {
+				t.Errorf("the metrics do not have the expert, or have it as a bundle: %v", err)
+			}
 			for _, method := range []string{"auto", "gate", "hybrid", "rrf", "sum"} {
 				for _, question := range []string{"salt harbour", "the old mill", "winter bread 7", "copper"} {
 					body := fmt.Sprintf(`{"question":%q,"fusion":%q,"k":20,"exact":true,"timeout_ms":10000}`, question, method)

@@ -125,6 +125,17 @@ func (p *Pool) Encoders() (out []*Expert) {
 	return out
 }
 
+// Remote returns an Expert for each model behind an interface that was opened, in any order. It is for metrics.
+func (p *Pool) Remote() (out []*Expert) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, r := range p.remote {
+		x, _ := p.config.Endpoint(name)
+		out = append(out, &Expert{name: name, bundle: name, Encoder: &remoteEncoder{Embedder: r.Embedder, config: x}})
+	}
+	return out
+}
+
 // Close closes the encoders, readers, rerankers and the runtime, logs each encoder's counters at the debug level, and
 // returns all errors joined. No Set of the pool may be in use.
 func (p *Pool) Close() error {

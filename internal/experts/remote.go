@@ -59,6 +59,17 @@ func (e *Expert) RemoteStats() endpoints.Stats {
 	return r.Embedder.Stats()
 }
 
+// RemoteCounts returns what was sent for the experts behind interfaces, by name without a granularity.
+func RemoteCounts(all []*Expert) map[string]endpoints.Stats {
+	out := map[string]endpoints.Stats{}
+	for _, e := range all {
+		if e.Remote() != nil {
+			out[e.bundle] = e.RemoteStats()
+		}
+	}
+	return out
+}
+
 // ChangedError is the error of an expert whose model gives other vectors than those of the collection.
 type ChangedError struct {
 	Name   string

@@ -175,6 +175,9 @@ func (e encoderMetrics) Describe(out chan<- *prometheus.Desc) {
 func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, m := range encoderMetricList() {
 		for _, x := range experts.WithEncoders(e.experts()) {
+			if x.Remote() != nil {
+				continue // which has no queue
+			}
 			out <- prometheus.MustNewConstMetric(m.description, m.kind, m.value(x.Encoder.Stats()), x.Name())
 		}
 	}

@@ -142,6 +142,7 @@ func (s *Server) startOne(
 	}
 	if err == nil {
 		err = errors.Join(metrics.Register(encoderMetrics{c.searchedExperts}),
+			metrics.Register(endpointMetrics{c.searchedExperts}),
 			metrics.RegisterOfCollection(recallMetric{c.assembly.Engine.Experts}),
 			registerPassages(metrics, c.assembly), registerProgram(metrics, o.Version))
 	}
@@ -176,7 +177,8 @@ func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 	}
 	s.several.exchanged = exchanged
 	err = errors.Join(s.several.openCatalogue(s.running, s.api.Readiness()), registerProgram(metrics, version),
-		metrics.Register(encoderMetrics{s.several.pool.Encoders}), metrics.Register(registryMetric{s.several}),
+		metrics.Register(encoderMetrics{s.several.pool.Encoders}),
+		metrics.Register(endpointMetrics{s.several.pool.Remote}), metrics.Register(registryMetric{s.several}),
 		metrics.Register(openMetric{s.several}))
 	if err != nil {
 		return err
