@@ -54,7 +54,7 @@ func (x *indexCommand) bindFlags(flags *pflag.FlagSet) {
 	)
 	flags.StringVar(
 		&x.analysis, "analysis", "",
-		"how words are analysed: unicode (English; accents, ligatures, full width and compounds such as wi-fi meet in all their forms), unicode- and the code of another language, or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words (default: index.analysis of the configuration)",
+		"how words are analysed: unicode (English; accents, ligatures, full width and compounds such as wi-fi meet in all their forms), unicode- and the code of another language, or of several with + between them, or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words (default: index.analysis of the configuration)",
 	)
 	flags.StringVar(&x.language, "language", indexing.LanguageAuto,
 		"`language` of the passages of a new collection, which chooses its experts and how words are analysed: auto (by the first passages), multi (several), or a code such as en, de or fr")
