@@ -121,7 +121,9 @@ var (
 	parameters = atLate + len(fusion.LateFeatureNames())
 )
 
-// gateStart returns the parameters with which a fit begins: equal weights.
+// gateStart returns the parameters with which the fit of a gate begins, in a new slice. All dense sources have equal
+// weights. BM25 has the weight 0.03, phrases and nearness UsualPhrases and usualNear times that; these are stored as
+// logarithms, and so is the sharpness, 20. The coefficients of all features are 0.
 func gateStart() []float64 {
 	x := make([]float64, parameters)
 	x[atWords], x[atSharpness], x[atPhrases] = math.Log(0.03), math.Log(20), math.Log(UsualPhrases)

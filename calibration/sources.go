@@ -45,8 +45,9 @@ type SourceChanceFit struct {
 	ConfidenceFit
 }
 
-// fitSourceChance fits the chance that the first hit of the source at a column answers. The questions' sources need
-// their Rival set. With fewer than two questions for each fold the result is zero, without outcomes.
+// fitSourceChance fits the chance that the first hit of the source at a column answers. It uses the questions for which
+// that source has signals (fusion.SourceSignals); their sources must have Rival set (fusion.Rivals). With fewer than
+// 2·Folds such questions, it returns a zero fit and no error. It fails if a signal is not a number.
 func fitSourceChance(questions []Question, column int) (SourceChanceFit, error) {
 	var fit SourceChanceFit
 	var ranked []RankedQuestion

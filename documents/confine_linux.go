@@ -20,9 +20,10 @@ type confinement struct {
 // lessUrgent is the nice value of a process that reads files, so that searches are answered first.
 const lessUrgent = 5
 
-// confine takes away, for good, this process's access to files, network, other programs, other processes and its
-// own limits. What the system does not support is skipped, but it is an error if the size of the process cannot be
-// read. memory is how many bytes a file may take beside three times its size. yields also lowers the priority of
+// confine takes away, for good, this process's access to the network, other programs, other processes, its own limits
+// and all files that are not open. It skips what the operating system does not support, and fails if the size of the
+// process cannot be read. The confinement keeps the heap low while a file is read (allow): reading may take memory
+// bytes and three times the file's size, in addition to what the process has now. yields also lowers the priority of
 // the process group if this process leads it.
 func confine(memory int64, yields bool) (*confinement, error) {
 	_ = time.Now().Local() // reads the time zone

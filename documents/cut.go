@@ -83,8 +83,9 @@ type cutter struct {
 	repeats int
 }
 
-// enter begins the section of a heading. If the heading before has an empty section, it becomes a piece of its own, so
-// that it can be found; if it is the first of the document, it counts as the title above all others.
+// enter begins the section of a heading, and so ends the sections of the headings of the same or a deeper level before
+// it. If the last of these has neither text nor headings below it, it becomes a piece of its own, so that searches find
+// it. The exception is such a heading at the beginning of the document: it becomes the title, above all other headings.
 func (c *cutter) enter(heading Block) {
 	keep := len(c.path)
 	for keep > 0 && c.path[keep-1].Level >= heading.Level {

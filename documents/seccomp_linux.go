@@ -31,8 +31,12 @@ const (
 	argumentAt     = 16 // the low half of the first argument
 )
 
-// callFilter returns the BPF program of forbidCalls. pid is this process, for which alone ownCalls are allowed.
-// Threads may be started, processes not; a call of another architecture kills the process.
+// callFilter returns the BPF program that forbidCalls installs. The program decides about a system call:
+//
+//  1. allowedCalls are allowed, and ownCalls if their first argument is pid, the id of this process, or 0.
+//  2. clone is allowed if it starts a thread. clone3 fails with ENOSYS, so that libraries use clone instead.
+//  3. A call made for another architecture kills the process.
+//  4. All other calls fail with EPERM.
 func callFilter(pid int) []unix.SockFilter {
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}

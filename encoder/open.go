@@ -103,7 +103,8 @@ func (r *Runtime) loadBundle(b *models.Bundle, o Running) (e *Encoder, err error
 	return e, nil
 }
 
-// closeLoaded frees what loadBundle has loaded; a model that another encoder uses stays.
+// closeLoaded frees the model and the ensemble, if they were loaded, and counts one open encoder less in the runtime.
+// Call it once. A model that another encoder shares stays loaded. It does all of this even if freeing fails.
 func (e *Encoder) closeLoaded() (err error) {
 	if e.model != nil {
 		err = e.model.release()

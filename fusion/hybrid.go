@@ -6,7 +6,9 @@ import (
 	"slices"
 )
 
-// hybridMethod describes the method hybrid.
+// hybridMethod returns the entry of MethodHybrid in Methods: the experts' scores, weighted by confidence and added up,
+// plus the weight Settings.Alpha times BM25's score (Hybrid). Settings.Weights of BM25's column replaces Alpha. It
+// needs BM25 and at least one expert.
 func hybridMethod() Method {
 	return Method{
 		Name:  MethodHybrid,

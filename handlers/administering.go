@@ -196,7 +196,8 @@ func (a *API) getJobs(c *call, _ none) (list JobList, err error) {
 }
 
 // getJob answers GET /v1/jobs/{id} with one job. It returns the problem unknown_job (404) if there is none with this
-// id.
+// id. It returns another problem if the collection cannot be written to, since it has no jobs then, or the jobs cannot
+// be read.
 func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
 	writer, err := a.changeWriter()
 	if err != nil {

@@ -47,7 +47,8 @@ func (q *Question) Set(tokens []float32, dim int) bool {
 	return true
 }
 
-// quantise sets the codes and the scale of token number i. It returns false if an element is not finite.
+// quantise sets the codes, the scale and the bias of token number i from its vector, which has q.dim elements. It
+// returns false, and sets nothing, if an element is not finite. A vector whose elements are all nearly 0 gets zeros.
 func (q *Question) quantise(i int, token []float32) bool {
 	top := float32(0)
 	for _, x := range token {

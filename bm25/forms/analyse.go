@@ -98,8 +98,9 @@ func (a *Analyser) Term(word string) []byte {
 	return a.lower
 }
 
-// withoutClitic returns a word without what is written with it and is no part of it: in English a possessive 's, in
-// other languages an elided article before it.
+// withoutClitic returns a word without its clitic: in English without the possessive 's, in languages such as French
+// without an elided article (eau for l'eau), in Turkish without the apostrophe and the ending after it. With several
+// languages, the first one that finds a clitic decides. A word without a clitic is returned as it is.
 func (a *Analyser) withoutClitic(word string) string {
 	if a.several == nil {
 		return a.language.withoutClitic(word)

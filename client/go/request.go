@@ -149,8 +149,8 @@ type Methods struct {
 // Without names it leaves the choice to the server.
 func Fusion(names ...string) Methods { return Methods{Names: names, Listed: len(names) > 1} }
 
-// MarshalJSON writes the name of a single method as a string, unless m.Listed, and otherwise all names as an array;
-// null if there is none.
+// MarshalJSON writes a single name as a string, unless m.Listed is set, and otherwise all names as an array: null if
+// m.Names is nil, [] if it is empty.
 func (m Methods) MarshalJSON() ([]byte, error) {
 	if !m.Listed && len(m.Names) == 1 {
 		return json.Marshal(m.Names[0])

@@ -50,9 +50,10 @@ func chatRoutes() []handlers.Adapter {
 	}
 }
 
-// collectionsOfChat returns the collections that the field collections of a chat request names; nil: the default one.
-// It decodes the body only for that, before readModelRequest decodes it whole: what else the body may contain depends
-// on the collection's engine, which has to be open by then.
+// collectionsOfChat returns the names in the field collections of a chat request's body; nil if there are none: the
+// request is then for the collection in its path, or else the default one. needed is always true, since a chat searches
+// a collection. It ignores errors in the body: readModelRequest decodes the body again and reports them. That has to
+// wait until the engine is open, since the other fields depend on the engine. It implements handlers.Adapter.Choose.
 func collectionsOfChat(_ *http.Request, body []byte) (collections []string, needed bool) {
 	var in struct {
 		Collections []string `json:"collections"`

@@ -185,7 +185,9 @@ func (u *unions) closeUnused(before time.Time) {
 	u.closeSelected(func(x *union) bool { return x.users == 0 && (x.used.Before(before) || !x.engine.Current()) })
 }
 
-// closeUnionsOf closes the unions that have this collection as a member.
+// closeUnionsOf removes the unions that have this collection as a member, so that no further search gets one. It closes
+// those without users and logs errors; the last user of a union closes it otherwise. It does not wait for users, and
+// skips a union whose engine is still being made.
 func (u *unions) closeUnionsOf(h *registryEntry) {
 	u.closeSelected(func(x *union) bool { return slices.Contains(x.members, h) })
 }

@@ -39,7 +39,9 @@ func (e *NetworkError) Error() string {
 	return fmt.Sprintf("it is at %s, which is no public address: allow its network, if it is yours (documents.networks)", e.Address)
 }
 
-// CheckHost returns a *HostError if the host of a normalised address is not among Hosts.
+// CheckHost returns nil if AnyHost is set or the host of an address matches an entry of Hosts, and otherwise a
+// *HostError: an empty Hosts allows no host. The address must be in the form that ParseAddress returns: its host in
+// lower case, with a port only if that is not the scheme's.
 func (r *Reach) CheckHost(u *url.URL) error {
 	if r.AnyHost {
 		return nil

@@ -129,7 +129,8 @@ func (l *Log) Answered(question string) {
 	}
 }
 
-// dropOld removes the questions that nobody asked for the log's age. The caller holds mu.
+// dropOld removes the questions that were last asked longer ago than l.age, and sets changed if there was one. It does
+// not write the file. The caller holds mu.
 func (l *Log) dropOld() {
 	oldest := l.now().Add(-l.age)
 	before := len(l.questions)

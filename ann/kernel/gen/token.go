@@ -20,7 +20,7 @@ type tokenwise interface {
 	register() reg.VecVirtual
 	prepare()
 	add(question, tokens, sum reg.VecVirtual)
-	// fold leaves the maximum of each four lanes in the lowest four.
+	// fold reduces the lanes of a register to its lowest four: lane i becomes the maximum of the lanes i, i+4, i+8, ….
 	fold(lanes reg.VecVirtual)
 }
 
@@ -196,7 +196,8 @@ func (tokenVNNI) prepare() {}
 // passage's to the lanes of sum.
 func (tokenVNNI) add(question, tokens, sum reg.VecVirtual) { dotAccumulate(question, tokens, sum) }
 
-// fold emits code that leaves the maximum of each four lanes in the lowest four.
+// fold emits code that reduces the sixteen lanes of a register to its lowest four: lane i, from 0 to 3, becomes the
+// maximum of the lanes i, i+4, i+8 and i+12. The other lanes are undefined afterwards.
 func (tokenVNNI) fold(lanes reg.VecVirtual) {
 	high := YMM()
 	VEXTRACTI64X4(U8(1), lanes, high)
@@ -204,7 +205,8 @@ func (tokenVNNI) fold(lanes reg.VecVirtual) {
 	foldYMM(lanes)
 }
 
-// foldYMM emits code that leaves the maximum of each two lanes of the lower 256 bits in the lowest four.
+// foldYMM emits code that reduces the lowest eight lanes of a register to its lowest four: lane i, from 0 to 3, becomes
+// the maximum of the lanes i and i+4. The other lanes are undefined afterwards.
 func foldYMM(lanes reg.VecVirtual) {
 	high := XMM()
 	VEXTRACTI128(U8(1), lanes.AsY(), high)
@@ -228,7 +230,7 @@ func (tokenMaddubs) widths() []int { return []int{1} }
 // register returns a new 256-bit register.
 func (tokenMaddubs) register() reg.VecVirtual { return YMM() }
 
-// fold emits code that leaves the maximum of each two lanes in the lowest four.
+// fold emits code that reduces the eight lanes of a register to its lowest four (foldYMM).
 func (tokenMaddubs) fold(lanes reg.VecVirtual) { foldYMM(lanes) }
 
 // prepare emits code that loads the constant which adds pairs.

@@ -18,9 +18,10 @@ var (
 	pom []byte
 )
 
-// startPeer downloads Lucene if it is not there, compiles the peer, and starts it in a folder with the files of
-// passages and questions. It fails without a JDK, and as fetch does. k is how many hits the peer returns for a
-// question.
+// startPeer compiles the Java program LuceneBench, which answers each question with k hits, and starts it. folder must
+// have the files "passages" and "questions" (writeLines); the compiled program and its index go there, too. If the
+// folder cache ("": the user's cache folder) lacks Lucene, startPeer downloads it with Maven. It fails if that is not
+// possible, or without a JDK of version 17 or newer.
 func startPeer(cache, folder string, k int) (*peer.Process, error) {
 	jars, err := fetch(cache)
 	if err != nil {

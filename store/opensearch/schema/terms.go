@@ -25,9 +25,12 @@ const (
 	PlainWord = 'p'
 )
 
-// ValueTerms returns what the field FieldValues holds for a passage, sorted and without duplicates: markValues in any
-// case, the kind terms of each field of its metadata (KindTerm), and a term for each value. A value that is too long
-// has only its kind term.
+// ValueTerms returns the terms of a passage in the index field FieldValues, sorted and without duplicates:
+//
+//  1. markValues, for every passage.
+//  2. For each metadata field, a KindTerm of each kind that its value has (conditions.Each). A text that is no date
+//     has the KindTerm of PlainWord, too.
+//  3. A term of each value and kind. A value of kind conditions.Long has only its KindTerm.
 func ValueTerms(p *corpus.Passage) []string {
 	terms := []string{markValues}
 	dates := map[string]bool{}
