@@ -2,6 +2,7 @@ package indexing
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -232,7 +233,7 @@ func (s *Sample) estimateExperts(ctx context.Context, all []*experts.Expert) (e 
 func (e estimate) choiceOf(s shape) Choice {
 	c := Choice{
 		Passes: s.passes,
-		Bytes:  e.text*int64(textShare+s.late*tokenShare) + int64(float64(e.passages)*s.dense*vectorBytes),
+		Bytes:  e.text*int64(textShare+s.late*tokenShare) + int64(math.Round(float64(e.passages)*s.dense*vectorBytes)),
 	}
 	if s.passes > 0 {
 		c.Took = (e.first + time.Duration(s.passes-1)*e.others) * time.Duration(e.passages)

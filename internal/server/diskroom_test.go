@@ -29,7 +29,8 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 	// By the estimate: twice the text, of which one is stored when it is looked at, and
 	// the vectors.
 	text := int64(passages * len("an old fox and a lamp"))
-	needed := text + passages*(5*384+200)
+	const vector = 5*32 + 200 // of a tiny expert
+	needed := text + passages*vector
 	encoded := false
 	free := needed - 1
 	options := func(experts string) indexing.Options {
@@ -60,7 +61,7 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 	}
 	add := options("")
 	add.Inputs, add.Add = nil, "base"
-	free = passages*(5*384+200) - 1
+	free = passages*vector - 1
 	_, err = indexing.Index(t.Context(), add)
 	if !errors.As(err, &refused) || encoded {
 		t.Fatalf("an expert beside it: %v", err)
