@@ -184,7 +184,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	demo := func(c shown) bool {
 		asked := func(about string) bool { return strings.Contains(c.text, about) }
-		return curl(c) && (asked("fox") || asked("nosebleed") || asked("refunds"))
+		return curl(c) && (asked("fox") || asked("nosebleed") || asked("refunds") || asked("suggest"))
 	}
 	makes := func(c shown) bool { return c.text == "conclave setup" || strings.HasPrefix(c.text, "conclave index ") }
 	for _, first := range []bool{true, false} {

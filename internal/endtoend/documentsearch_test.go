@@ -213,7 +213,8 @@ func checkDocumentSearch(t *testing.T, p *process, texts map[string]string, pass
 	}
 
 	for _, wrong := range []map[string]any{
-		{"around": 6}, {"around": -1}, {"group_by": "page"}, {"group_size": 3}, {"group_by": "document", "group_size": 21},
+		{"around": 6}, {"around": -1}, {"group_by": strings.Repeat("f", 1000)}, {"group_size": 3},
+		{"group_by": "document", "group_size": 21},
 		{"group_by": "document", "fusion": []string{"rrf", "sum"}}, {"filter": map[string]any{"documents": []string{""}}},
 	} {
 		wrong["question"] = "zebra"

@@ -213,6 +213,8 @@ func (p *process) demands() (all []demand) {
 				a.patience = 20 * time.Second // readers of files have to start
 				hostile.patience = a.patience
 			case "/v1/documents":
+				a.contentType = "application/zip" // of JSON it wants the address of a page
+				hostile.contentType = a.contentType
 				a.expect, hostile.expect = 422, 415
 			case "/v1/files":
 				a.contentType = "multipart/form-data; boundary=b"
