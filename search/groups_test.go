@@ -138,8 +138,12 @@ func TestGroupsOfAField(t *testing.T) {
 				want = ""
 			}
 			got := ids(g.Results)
-			if string(g.Value) != want || g.Document != nil || g.Rank != offset+i+1 || !slices.Equal(got, passages[name]) {
-				t.Errorf("%d: group %d is %s with %v, want %s with %v", offset, i, g.Value, got, name, passages[name])
+			value := ""
+			if g.Value != nil {
+				value = g.Value.String()
+			}
+			if value != want || g.Document != nil || g.Rank != offset+i+1 || !slices.Equal(got, passages[name]) {
+				t.Errorf("%d: group %d is %s with %v, want %s with %v", offset, i, value, got, name, passages[name])
 			}
 		}
 	}

@@ -1,7 +1,5 @@
 package client
 
-import "encoding/json"
-
 // SearchResponse is the answer to one Request: Results for one fusion method (an
 // empty array when nothing was found), Rankings for a list of them. Fusion is
 // the method that was used: for "auto", what it stands for.
@@ -75,7 +73,7 @@ type Ranking struct {
 type Group struct {
 	Rank     int                `json:"rank"` // from 1
 	Document *DocumentReference `json:"document,omitempty"`
-	Value    json.RawMessage    `json:"value,omitempty"` // of the field of SearchRequest.GroupBy
+	Value    any                `json:"value,omitempty"` // of the field of SearchRequest.GroupBy
 	Score    float64            `json:"score"`           // that of its best passage
 	Results  []Result           `json:"results"`         // ranked within the group
 }

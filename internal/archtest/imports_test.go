@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	"search/ask":        {"internal/languages", "search/internal/content", "search/storage"},
 	"search/extract":    {"internal/corpus", "search/ask", "search/internal/run", "search/learned", "search/reply"},
 	"search/learned":    {"internal/corpus", "search/reply"},
-	"search/reply":      {"internal/corpus", "search/internal/run", "search/storage"},
+	"search/reply":      {"internal/conditions", "internal/corpus", "search/internal/run", "search/storage"},
 	"search/lookup": {
 		"internal/completion", "internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/wording",
 		"search/fault", "search/internal/answering", "search/internal/presenting", "search/internal/run",

@@ -3,8 +3,7 @@
 package reply
 
 import (
-	"encoding/json"
-
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search/storage"
 )
 
@@ -116,7 +115,7 @@ type Source struct {
 type Group struct {
 	Rank     int                `json:"rank"` // from 1
 	Document *DocumentReference `json:"document,omitempty"`
-	Value    json.RawMessage    `json:"value,omitempty"`
+	Value    *conditions.Value  `json:"value,omitempty"`
 	Score    float64            `json:"score"`   // that of its best passage
 	Results  []Result           `json:"results"` // ranked within the group
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/ask"
@@ -15,7 +16,7 @@ type passageName struct{ collection, id string }
 // groupName names a group of results: a document, a value of the field that they are grouped by, or a single passage.
 type groupName struct {
 	of    passageName // a document or a passage; empty if value is set
-	value string      // as JSON
+	value conditions.Value
 }
 
 // groupPassages returns the passages of a ranking that a page of groups needs, in the ranking's order: the first
@@ -63,7 +64,7 @@ func (a *Answer) groupPassages(items []fusion.Item, within int) ([]fusion.Item, 
 func (a *Answer) nameGroup(passage passageName, ordinal rank.Ordinal) groupName {
 	if a.Plan.GroupBy != ask.GroupByDocument {
 		if v, ok := a.Values[ordinal]; ok {
-			return groupName{value: v.String()}
+			return groupName{value: v}
 		}
 		return groupName{of: passage}
 	}
@@ -83,8 +84,11 @@ func documentKey(collection, passage string) string {
 }
 
 // GroupOf returns a text that only the passages of one group share, for a passage that groupPassages has kept, and the
-// group's value in the field that results are grouped by, as JSON; "" if it has none.
-func (a *Answer) GroupOf(collection, id string) (name, value string) {
+// group's value in the field that results are grouped by; nil if it has none.
+func (a *Answer) GroupOf(collection, id string) (name string, value *conditions.Value) {
 	group := a.groups[passageName{collection, id}]
-	return group.of.collection + "/" + group.of.id + "#" + group.value, group.value
+	if group.value != (conditions.Value{}) {
+		value = &group.value
+	}
+	return group.of.collection + "/" + group.of.id + "#" + group.value.String(), value
 }

@@ -1,7 +1,6 @@
 package presenting
 
 import (
-	"encoding/json"
 	"slices"
 
 	"example.org/conclave/internal/corpus"
@@ -20,7 +19,7 @@ func (a *Page) groupResults(results []reply.Result) []reply.Group {
 		if !known {
 			i = len(groups)
 			at[name] = i
-			group := reply.Group{Rank: a.answer.Plan.Offset + i + 1, Score: r.Score, Value: json.RawMessage(value)}
+			group := reply.Group{Rank: a.answer.Plan.Offset + i + 1, Score: r.Score, Value: value}
 			if a.answer.Plan.GroupField() == "" {
 				group.Document = documentOf(&r)
 			}

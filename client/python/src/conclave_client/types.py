@@ -47,8 +47,8 @@ class _FacetRequest(TypedDict):
 
 
 class FacetRequest(_FacetRequest, total=False):
-    """A field whose values are counted, and how many of them are listed. width counts ranges of numbers, period those of
-    dates."""
+    """A field whose values are counted, and how many of them are listed. width counts ranges of numbers, period
+    those of dates."""
 
     size: int
     width: float
@@ -206,8 +206,8 @@ class Result:
 
 @dataclass
 class Group:
-    """A document, or a value of the field that group_by names, with its best passages. A passage without one is a group by
-    itself."""
+    """A document, or a value of the field that group_by names, with its best passages. A passage without one is a
+    group by itself."""
 
     rank: int
     score: float
