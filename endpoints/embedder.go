@@ -229,7 +229,8 @@ func (e *Embedder) fillHalves(ctx context.Context, first int, texts []string, ou
 	return e.fill(ctx, first+half, texts[half:], out[half:])
 }
 
-// runeStart returns the start of the character in which byte at of a text lies.
+// runeStart returns the offset of the first byte of the character that has the byte at offset at, so that a text can be
+// cut there. The text must have that byte.
 func runeStart(text string, at int) int {
 	for at > 0 && text[at]&0xC0 == 0x80 {
 		at--

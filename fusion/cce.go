@@ -6,7 +6,8 @@ import (
 	"math"
 )
 
-// cceMethod describes the method CCE.
+// cceMethod returns the entry of MethodCCE in Methods: the dense expert that is surest of the question answers (CCE).
+// It needs at least one dense expert, and leaves words out.
 func cceMethod() Method {
 	return Method{
 		Name:       MethodCCE,

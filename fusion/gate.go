@@ -6,7 +6,9 @@ import (
 	"slices"
 )
 
-// gateMethod describes the method gate.
+// gateMethod returns the entry of MethodGate in Methods: a sum of all sources' scores, weighed by the fitted gate for
+// these sources (Gated), of the Settings.Specialists most familiar specialists alone if that is above 0. Only rankings
+// of Settings.Gate get confidences.
 func gateMethod() Method {
 	return Method{
 		Name:  MethodGate,
@@ -36,9 +38,10 @@ func (s *Settings) gateFor(sources []ObservedSource) *Gate {
 	return s.Gate
 }
 
-// giveChances sets the confidences of a gate's ranking, if the sources are those that the chances were fitted for and
-// scored enough random passages. An empty ranking has the confidence 0. It sets r.Answerable under the same conditions,
-// and r.Any only if k is above 1. It fails if a fitted chance does not take the signals.
+// giveChances sets the confidences of a gate's ranking, if chances were fitted for these sources and they scored enough
+// random passages; otherwise they stay nil. An empty ranking has the confidence 0 where chances were fitted.
+// r.Answerable is set where a chance that there is an answer was fitted for these sources, and r.Any only if k is above
+// 1. It fails if a fitted chance does not take the signals.
 func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	near := Closeness(in.Sources)
 	if s.Foreign {

@@ -5,7 +5,9 @@ import (
 	"math"
 )
 
-// mufMethod describes the method muf.
+// mufMethod returns the entry of MethodMUF in Methods: the sum of the experts' scores, weighed by how much the members
+// of each one's ensemble agree (MUF), and by familiarity too with Settings.Weighting ByFamiliarity. It needs at least
+// one dense expert, and leaves words out.
 func mufMethod() Method {
 	return Method{
 		Name:       MethodMUF,

@@ -1,6 +1,7 @@
 package fusion
 
-// rrfMethod describes the method RRF.
+// rrfMethod returns the entry of MethodRRF in Methods: the sum of all sources' reciprocal ranks (RRF), by
+// Settings.Weights.
 func rrfMethod() Method {
 	return Method{
 		Name:  MethodRRF,

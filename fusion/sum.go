@@ -1,6 +1,7 @@
 package fusion
 
-// sumMethod describes the method sum.
+// sumMethod returns the entry of MethodSum in Methods: the sum of all sources' scores by Settings.Weights, as z-scores
+// if words take part and Settings.Normalisation is "".
 func sumMethod() Method {
 	return Method{
 		Name:  MethodSum,

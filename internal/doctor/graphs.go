@@ -170,8 +170,9 @@ func tryBundle(ort *encoder.Runtime, o encoder.Opening) (modelPlacement, error) 
 	return p, nil
 }
 
-// openEncoder opens an expert and tests its tokenizer and, if it stands in for a bundle in 8 bits, its vectors. After
-// an error it is closed.
+// openEncoder opens an expert and tests its tokenizer and, if it stands in for a bundle in 8 bits, its vectors. The
+// caller closes the encoder, before ort. It fails if opening or one of the tests does; the encoder is closed then, and
+// the result is nil.
 func openEncoder(ort *encoder.Runtime, o encoder.Opening) (*encoder.Encoder, error) {
 	e, err := ort.Open(o.Bundle, o.Running)
 	if err != nil {

@@ -139,8 +139,8 @@ func (e *Expert) readPassages(ctx context.Context, passages []corpus.Passage) ([
 	return e.scaleToUnit(vectors), read, err
 }
 
-// asRead multiplies each vector with the share of its passage that the encoder could read, in place, and returns
-// vectors: inner products with questions are then worth that much less.
+// asRead multiplies each vector, in place, with the share of its passage that the encoder could read, and returns
+// vectors: inner products with questions are then worth that much less. read has a share from 0 to 1 for each vector.
 func asRead(vectors [][]float32, read []float64) [][]float32 {
 	for i, v := range vectors {
 		if read[i] < 1 {

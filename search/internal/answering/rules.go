@@ -47,7 +47,8 @@ func (c *Candidates) isUnjudged() bool {
 }
 
 // ChancesBasis returns where the confidences of the gate's answers come from: reply.BasisShipped or
-// reply.BasisCalibrated.
+// reply.BasisCalibrated. If only experts of other languages answered, it is always reply.BasisShipped, since
+// calibrating does not fit these.
 func (c *Candidates) ChancesBasis() string {
 	if c.onlyForeign() {
 		return reply.BasisShipped

@@ -29,7 +29,7 @@ type backend struct {
 	record     recordStamp  // of the calibration that was read last
 }
 
-// of returns a backend that only reads the collection c, whose folder is dir. The backend's Close closes c.
+// newReadOnly returns a backend that only reads the collection c, whose folder is dir. The backend's Close closes c.
 func newReadOnly(c *folder.Collection, dir string) *backend { return &backend{dir: dir, collection: c} }
 
 // opened returns the collection that is searched. Write replaces it once, before the first search.
