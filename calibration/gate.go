@@ -60,9 +60,9 @@ func FitGate(ctx context.Context, questions []Question, o GateOptions) (fusion.G
 	return fitForms(ctx, forms, o)
 }
 
-// fitForms returns the gate fitted on questions, each in the forms in which it is asked. With a prior gate in o it
-// begins there and is pulled towards it; the prior's Exact, Symbols and BesideNear stay. It fails if no question has a
-// passage that answers among its candidates, if the prior or the fitted gate is invalid, or if ctx ends.
+// fitForms returns the gate fitted on questions, each in the forms in which it is asked. With a prior gate in o it is
+// pulled towards that, and has its Exact, Symbols and BesideNear. It fails if no question has a passage that answers
+// among its candidates, if the prior or the fitted gate is invalid, or if ctx ends.
 func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Gate, error) {
 	p := problemOf(forms)
 	if len(p.questions) == 0 {
