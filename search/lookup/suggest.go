@@ -21,7 +21,7 @@ const (
 
 const (
 	mostSuggested = 50_000 // different titles, and different headings, that are suggested: those of the most passages
-	mostTitles    = 5000   // passages without a document whose titles are suggested
+	mostTitles    = 5000   // passages that are read for the titles of those without a document
 	titlesAtOnce  = 500    // passages that are read at once for their titles
 )
 
@@ -39,9 +39,9 @@ type Suggestion struct {
 	Corrected bool            `json:"corrected,omitempty"`
 }
 
-// Suggestions returns the titles of documents and the headings in the passages that the caller may see. If no passage
-// is of a document, it has the titles of the first mostTitles passages. It returns a *fault.Error of kind Unavailable
-// if they cannot be read.
+// Suggestions returns the titles of documents and the headings in the passages that the caller may see, and the titles
+// of those of the first mostTitles passages that are of no document. It returns a *fault.Error of kind Unavailable if
+// they cannot be read.
 func (r Reader) Suggestions(ctx context.Context) (*completion.Index, error) {
 	unreadable := func(err error) error {
 		return &fault.Error{
@@ -73,16 +73,15 @@ func (r Reader) Suggestions(ctx context.Context) (*completion.Index, error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	if len(entries) == 0 {
-		entries, err = r.titles(ctx)
-		if err != nil {
-			return nil, err
-		}
+	titles, err := r.titles(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return completion.New(entries), nil
+	return completion.New(append(entries, titles...)), nil
 }
 
-// titles returns the titles of the first mostTitles passages that the caller may see. It fails if they cannot be read.
+// titles returns the titles of those of the first mostTitles passages that the caller may see which are of no document.
+// It fails if they cannot be read.
 func (r Reader) titles(ctx context.Context) (entries []completion.Entry, err error) {
 	after := ""
 	for read := 0; read < mostTitles; {
@@ -91,7 +90,7 @@ func (r Reader) titles(ctx context.Context) (entries []completion.Entry, err err
 			return nil, err
 		}
 		for _, p := range passages {
-			if p.Title != "" {
+			if _, ofDocument := p.Metadata[corpus.DocumentKey]; p.Title != "" && !ofDocument {
 				entries = append(entries, completion.Entry{Text: p.Title, Kind: completion.Document, Passages: 1})
 			}
 		}
