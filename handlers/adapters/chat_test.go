@@ -112,7 +112,7 @@ func TestChat(t *testing.T) {
 	text, _ := s.chat(object{"model": "local", "messages": []object{
 		{"role": "user", "content": "Tell me of the lighthouse."}, {"role": "assistant", "content": "It is high."},
 		{"role": "user", "content": "who kept it?"}}})
-	if asked := model.Asked(); text != "The passages do not answer this question." ||
+	if asked := model.Asked(); text != "I find no answer to this in c." ||
 		!strings.Contains(asked[0], "- Tell me of the lighthouse.\nQuestion: who kept it?") {
 		t.Errorf("%q, asked %q", text, asked)
 	}

@@ -17,6 +17,7 @@ import (
 // chatAnswer is the answer to a chat message while it is written: text in Markdown with citations.
 type chatAnswer struct {
 	collection string
+	say        *phrases // in the language of the message
 	base       addressBook
 	emit       func(piece string) error // sends a piece of the text to the client
 	text       strings.Builder
@@ -33,17 +34,6 @@ type chatAnswer struct {
 	heldBack   strings.Builder // the generator's text until a sentence of it is supported
 	cited      []citedSource
 }
-
-// Texts that an answer adds to what was found.
-const (
-	unsupportedMark = " (not in the passages that are cited)"
-	uncitedMark     = " (no source)"
-	unsupportedAll  = "\n\nNo passage supports this answer."
-	unsupportedRest = "\n\nA model wrote this, which no passage supports:\n\n"
-	doubtfulWords   = "It is doubtful that %s answers this.\n\n"
-	notFoundWords   = "I find no answer to this in %s."
-	nearestWords    = "This comes closest in %s:"
-)
 
 const (
 	chatPassages = 3   // passages shown if no words are marked
@@ -83,6 +73,8 @@ func (a *chatAnswer) writeAnswer(
 	e handlers.Engine,
 	request search.Request,
 ) (r reply.Response, err error) {
+	message, _ := lastMessage(&request)
+	a.say = phrasesFor(message, nil)
 	if a.form != nil {
 		return a.answerInForm(ctx, e, request)
 	}
@@ -95,8 +87,9 @@ func (a *chatAnswer) writeAnswer(
 	r, err = e.Search(ctx, search.Caller{Watching: search.Watchers{
 		Found: func(r reply.Response) error {
 			a.allowLinks(r.Results)
+			a.say = phrasesFor(message, r.Results)
 			if r.Verdict == reply.VerdictDoubtful {
-				a.appendText(doubtfulWords, a.collection)
+				a.appendText(a.say.doubtful+"\n\n", a.collection)
 			}
 			return a.failed
 		},
@@ -111,19 +104,24 @@ func (a *chatAnswer) writeAnswer(
 	}
 	a.appendPiece("", true)
 	a.allowLinks(r.Results)
+	a.say = phrasesFor(message, r.Results)
 	switch g := r.Generated; {
 	case r.Verdict == reply.VerdictNotFound:
-		a.appendText(notFoundWords, a.collection)
+		a.appendText(a.say.notFound, a.collection)
 		a.body = a.text.Len()
 	case g != nil && len(r.Answers) > 0 && (g.Refused || len(g.Sentences) > 0 && !a.supported):
 		a.quoteBefore(r)
 	case g != nil && g.Text != "":
 		a.appendText("%s", a.heldBack.String())
-		if a.added == 0 { // that it found nothing, which it did not write itself
+		switch {
+		case a.added > 0:
+		case g.Refused: // its text is search.RefusedText, which it did not write itself
+			a.appendText(a.say.notFound, a.collection)
+		default:
 			a.appendText("%s", g.Text)
 		}
 		if len(g.Sentences) > 0 && !a.supported {
-			a.appendText(unsupportedAll)
+			a.appendText("%s", "\n\n"+a.say.unsupportedAll)
 		}
 		a.body = a.text.Len()
 		var cited []citedSource
@@ -184,9 +182,9 @@ func (a *chatAnswer) markUnsupported(s reply.WrittenSentence) {
 		}
 	case s.Unchecked != "":
 	case len(s.Citations) == 0:
-		a.appendGenerated(uncitedMark)
+		a.appendGenerated(a.say.uncitedMark)
 	default:
-		a.appendGenerated(unsupportedMark)
+		a.appendGenerated(a.say.unsupportedMark)
 	}
 }
 
@@ -196,7 +194,7 @@ func (a *chatAnswer) quoteBefore(r reply.Response) {
 	a.quoted = true
 	shown := a.quoteWords(r)
 	if !r.Generated.Refused {
-		a.appendText("%s%s", unsupportedRest, citations.ReplaceAllString(r.Generated.Text, ""))
+		a.appendText("\n\n%s\n\n%s", a.say.unsupportedRest, citations.ReplaceAllString(r.Generated.Text, ""))
 	}
 	a.body = a.text.Len()
 	a.appendSources(shown)
@@ -216,7 +214,7 @@ func (a *chatAnswer) quoteAnswer(r reply.Response) {
 	a.quoted = true
 	shown := a.quoteWords(r)
 	if len(shown) == 0 {
-		a.appendText(nearestWords, a.collection)
+		a.appendText(a.say.nearest, a.collection)
 		for i := range r.Results[:min(chatPassages, len(r.Results))] {
 			shown = append(shown, a.quotePassage(r.Results[i], i+1, 0))
 		}
@@ -327,7 +325,7 @@ func (a *chatAnswer) appendSources(all []citedSource) {
 	if len(all) == 0 {
 		return
 	}
-	a.appendText("\n\nSources:\n")
+	a.appendText("\n\n%s\n", a.say.sources)
 	for _, s := range all {
 		parts := []string{s.title}
 		if d := s.at.Document; d != nil && titleOf(d.Title, d.ID) != s.title {
@@ -337,7 +335,7 @@ func (a *chatAnswer) appendSources(all []citedSource) {
 			parts = append(parts, s.at.Heading)
 		}
 		if s.at.Page > 0 {
-			parts = append(parts, fmt.Sprintf("page %d", s.at.Page))
+			parts = append(parts, fmt.Sprintf(a.say.page, s.at.Page))
 		}
 		if s.collection != "" {
 			parts = append(parts, s.collection)

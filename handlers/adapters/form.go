@@ -121,7 +121,7 @@ func (a *chatAnswer) answerInForm(
 	g := r.Generated
 	switch {
 	case r.Verdict == reply.VerdictNotFound || g != nil && g.Refused:
-		a.refusal = fmt.Sprintf(notFoundWords, a.collection)
+		a.refusal = fmt.Sprintf(a.say.notFound, a.collection)
 		return r, nil
 	case g == nil:
 		a.refusal = "The model wrote no answer; notes say why."

@@ -116,7 +116,11 @@ func TestOneVerdict(t *testing.T) {
 			}
 			switch empty := slices.Contains([]string{"", "[]", "null"}, x.words); {
 			case answers:
-				if !strings.Contains(x.words, "I find no answer to this") || strings.Contains(x.words, "**") {
+				none := "I find no answer to this"
+				if strings.HasPrefix(question, "wer ") {
+					none = "Dazu finde ich in c keine Antwort"
+				}
+				if !strings.Contains(x.words, none) || strings.Contains(x.words, "**") {
 					t.Errorf("%q is not found, and %s says %s", question, name, x.words)
 				}
 			case !empty:

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"example.org/conclave/internal/languages"
 	"example.org/conclave/internal/talk"
+	"example.org/conclave/search/reply"
 )
 
 // phrases are what a chat says in one language about itself and its collection. In each, the verbs are filled in the
@@ -32,6 +34,16 @@ type phrases struct {
 	comma                  string // between the others
 	quotes                 string // title
 	day                    string // layout of package time
+
+	notFound string // collection
+	doubtful string // collection
+	nearest  string // collection
+	// What stands behind a sentence, before the full stop of the next one.
+	unsupportedMark, uncitedMark string
+	unsupportedAll               string // behind an answer
+	unsupportedRest              string // before what a model wrote
+	sources                      string // before their list
+	page                         string // number
 }
 
 // phrasesOf has the phrases of each of talk.Languages.
@@ -48,6 +60,15 @@ var phrasesOf = map[string]*phrases{
 		ages:       " The newest is %s, changed on %s; the oldest is %s, changed on %s.",
 		onePassage: "%s passage", passages: "%s passages", oneDocument: "%s document", documents: "%s documents",
 		moreThan: "more than %s", with: "%s with %s", and: " and ", comma: ", ", quotes: "“%s”", day: "2 January 2006",
+		notFound:        "I find no answer to this in %s.",
+		doubtful:        "It is doubtful that %s answers this.",
+		nearest:         "This comes closest in %s:",
+		unsupportedMark: " (not in the passages that are cited)",
+		uncitedMark:     " (no source)",
+		unsupportedAll:  "No passage supports this answer.",
+		unsupportedRest: "A model wrote this, which no passage supports:",
+		sources:         "Sources:",
+		page:            "page %d",
 	},
 	"de": {
 		welcome: "Gern geschehen.", goodbye: "Auf Wiedersehen.",
@@ -61,6 +82,15 @@ var phrasesOf = map[string]*phrases{
 		ages:       " Das neueste ist %s, geändert am %s; das älteste ist %s, geändert am %s.",
 		onePassage: "%s Passage", passages: "%s Passagen", oneDocument: "%s Dokument", documents: "%s Dokumente",
 		moreThan: "mehr als %s", with: "%s (%s)", and: " und ", comma: ", ", quotes: "„%s“", day: "2.1.2006",
+		notFound:        "Dazu finde ich in %s keine Antwort.",
+		doubtful:        "Es ist zweifelhaft, ob %s das beantwortet.",
+		nearest:         "Am nächsten kommt dem in %s:",
+		unsupportedMark: " (nicht in den genannten Passagen)",
+		uncitedMark:     " (ohne Quelle)",
+		unsupportedAll:  "Keine Passage belegt diese Antwort.",
+		unsupportedRest: "Das hat ein Modell geschrieben; keine Passage belegt es:",
+		sources:         "Quellen:",
+		page:            "Seite %d",
 	},
 	"es": {
 		welcome: "De nada.", goodbye: "Adiós.",
@@ -74,6 +104,15 @@ var phrasesOf = map[string]*phrases{
 		ages:       " El más nuevo es %s, cambiado el %s; el más antiguo es %s, cambiado el %s.",
 		onePassage: "%s pasaje", passages: "%s pasajes", oneDocument: "%s documento", documents: "%s documentos",
 		moreThan: "más de %s", with: "%s con %s", and: " y ", comma: ", ", quotes: "«%s»", day: "2/1/2006",
+		notFound:        "No encuentro respuesta a esto en %s.",
+		doubtful:        "Es dudoso que %s responda a esto.",
+		nearest:         "Lo más cercano en %s es:",
+		unsupportedMark: " (no está en los pasajes citados)",
+		uncitedMark:     " (sin fuente)",
+		unsupportedAll:  "Ningún pasaje respalda esta respuesta.",
+		unsupportedRest: "Esto lo escribió un modelo y ningún pasaje lo respalda:",
+		sources:         "Fuentes:",
+		page:            "página %d",
 	},
 	"fr": {
 		welcome: "Je vous en prie.", goodbye: "Au revoir.",
@@ -87,6 +126,15 @@ var phrasesOf = map[string]*phrases{
 		ages:       " Le plus récent est %s, modifié le %s ; le plus ancien est %s, modifié le %s.",
 		onePassage: "%s passage", passages: "%s passages", oneDocument: "%s document", documents: "%s documents",
 		moreThan: "plus de %s", with: "%s avec %s", and: " et ", comma: ", ", quotes: "« %s »", day: "02/01/2006",
+		notFound:        "Je ne trouve pas de réponse à cela dans %s.",
+		doubtful:        "Il n’est pas sûr que %s réponde à cela.",
+		nearest:         "Ce qui s’en approche le plus dans %s :",
+		unsupportedMark: " (absent des passages cités)",
+		uncitedMark:     " (sans source)",
+		unsupportedAll:  "Aucun passage n’appuie cette réponse.",
+		unsupportedRest: "Un modèle a écrit ceci, qu’aucun passage n’appuie :",
+		sources:         "Sources :",
+		page:            "page %d",
 	},
 	"ja": {
 		welcome: "どういたしまして。", goodbye: "さようなら。",
@@ -99,6 +147,15 @@ var phrasesOf = map[string]*phrases{
 		ages:       "最も新しいのは %s（%s に変更）、最も古いのは %s（%s に変更）です。",
 		onePassage: "%s 箇所", passages: "%s 箇所", oneDocument: "%s 件の文書", documents: "%s 件の文書",
 		moreThan: "%s 以上", with: "%s（%s）", and: "、", comma: "、", quotes: "「%s」", day: "2006年1月2日",
+		notFound:        "%s にはこの質問への回答が見つかりません。",
+		doubtful:        "%s がこの質問に答えているかどうかは疑わしいです。",
+		nearest:         "%s の中で最も近いのは次の箇所です：",
+		unsupportedMark: "（引用した箇所にはありません）",
+		uncitedMark:     "（出典なし）",
+		unsupportedAll:  "この回答を裏付ける箇所はありません。",
+		unsupportedRest: "次の文はモデルが書いたもので、裏付ける箇所はありません：",
+		sources:         "出典：",
+		page:            "%d ページ",
 	},
 	"zh": {
 		welcome: "不客气。", goodbye: "再见。",
@@ -111,6 +168,15 @@ var phrasesOf = map[string]*phrases{
 		ages:       "最新的是 %s，更改于 %s；最旧的是 %s，更改于 %s。",
 		onePassage: "%s 个段落", passages: "%s 个段落", oneDocument: "%s 份文档", documents: "%s 份文档",
 		moreThan: "超过 %s", with: "%s（%s）", and: "和", comma: "、", quotes: "“%s”", day: "2006年1月2日",
+		notFound:        "在 %s 中找不到这个问题的答案。",
+		doubtful:        "%s 是否回答了这个问题，还不能确定。",
+		nearest:         "%s 中最接近的是：",
+		unsupportedMark: "（所引段落中没有）",
+		uncitedMark:     "（没有出处）",
+		unsupportedAll:  "没有段落支持这个回答。",
+		unsupportedRest: "以下内容由模型写成，没有段落支持：",
+		sources:         "出处：",
+		page:            "第 %d 页",
 	},
 }
 
@@ -120,6 +186,16 @@ func phrasesIn(language string) *phrases {
 		return p
 	}
 	return phrasesOf[talk.Languages[0]]
+}
+
+// phrasesFor returns the phrases of the language of a message, English if there are none. What is found for it tells
+// the language of a message whose words tell none.
+func phrasesFor(message string, found []reply.Result) *phrases {
+	texts := make([]string, len(found))
+	for i, x := range found {
+		texts[i] = languages.TellingPart(x.Title, x.Text)
+	}
+	return phrasesIn(languages.OfQuestion(message, languages.Of(texts)))
 }
 
 // countPassages returns so many passages in words, such as "3 passages".

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/talk"
+	"example.org/conclave/search/reply"
 )
 
 // TestPhrases: each language has every phrase, with as many verbs as the English one.
@@ -44,5 +45,31 @@ func TestPhraseLists(t *testing.T) {
 	}
 	if got := phrasesIn("xx").countPassages(1); got != "1 passage" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestPhrasesFor: a message tells its language, and what is found for it does where its words tell none.
+func TestPhrasesFor(t *testing.T) {
+	german := []reply.Result{{Text: "Die Bibliothek öffnet von Montag bis Freitag um neun Uhr, am Samstag erst um zehn, " +
+		"und an Feiertagen bleibt sie geschlossen."}}
+	for _, c := range []struct {
+		message string
+		found   []reply.Result
+		want    string
+	}{
+		{"When does the library open?", nil, "en"},
+		{"When does the library open on a holiday?", german, "en"},
+		{"Öffnungszeiten Samstag?", german, "de"},
+		{"Öffnungszeiten Samstag?", nil, "en"},
+		{"Wann öffnet die Bibliothek an einem Feiertag?", nil, "de"},
+		{"¿A qué hora abre la biblioteca los sábados?", nil, "es"},
+		{"À quelle heure est-ce que la bibliothèque ouvre le samedi ?", german, "fr"},
+		{"图书馆几点开门？", nil, "zh"},
+		{"図書館は何時に開きますか", german, "ja"},
+		{"", nil, "en"},
+	} {
+		if got := phrasesFor(c.message, c.found); got != phrasesOf[c.want] {
+			t.Errorf("%q: %s, want %s", c.message, got.notFound, c.want)
+		}
 	}
 }

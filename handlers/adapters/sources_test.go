@@ -17,7 +17,7 @@ func TestSourcesOfSeveral(t *testing.T) {
 	}}
 	for i, want := range []string{"https://a.test/", "https://b.test/"} {
 		of := found.Results[i]
-		written := &chatAnswer{emit: func(string) error { return nil }}
+		written := &chatAnswer{say: phrasesIn("en"), emit: func(string) error { return nil }}
 		r := found
 		r.Generated = &reply.Generated{Citations: []reply.Citation{{Number: 1, Passage: "p", Collection: of.Collection}}}
 		written.appendText("There [1].")
@@ -25,7 +25,7 @@ func TestSourcesOfSeveral(t *testing.T) {
 		if got := written.citationsOf(r); len(got) != 1 || got[0].Citation.URL != want {
 			t.Errorf("%s: cited %+v", of.Collection, got)
 		}
-		quoted := &chatAnswer{emit: func(string) error { return nil }}
+		quoted := &chatAnswer{say: phrasesIn("en"), emit: func(string) error { return nil }}
 		r = found
 		r.Answers = []reply.Extract{{
 			Text: "in the", Passage: "p", Collection: of.Collection, Start: 12, End: 18, Headline: true,

@@ -44,6 +44,9 @@ func (a *chatAnswer) answerTalk(ctx context.Context, e handlers.Engine, r *searc
 	}
 	kind, language := talk.Classify(message, follows)
 	say := phrasesIn(language)
+	if kind != talk.Question {
+		a.say = say
+	}
 	switch kind {
 	case talk.Question:
 		if len(r.Filter.Documents) > 0 {

@@ -172,8 +172,8 @@ var allowed = map[string][]string{
 	},
 	"handlers/adapters": {
 		"handlers", "handlers/front", "handlers/schema", "internal/collections", "internal/conditions",
-		"internal/corpus", "internal/identity", "internal/talk", "search", "search/ask", "search/fault",
-		"search/learned", "search/lookup", "search/reply", "search/storage",
+		"internal/corpus", "internal/identity", "internal/languages", "internal/talk", "search", "search/ask",
+		"search/fault", "search/learned", "search/lookup", "search/reply", "search/storage",
 	},
 	"handlers/web": {"docs"},
 
