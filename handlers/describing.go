@@ -13,16 +13,18 @@ import (
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/languages"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 )
 
 // sampledPassages is the number of random passages by which a collection's languages and metadata are described.
 const sampledPassages = 32
 
-// CollectionInfo describes a collection. Languages, Fields and Backlog are set only in the description of a single,
-// open collection.
+// CollectionInfo describes a collection. Languages, Unread, Fields and Backlog are set only in the description of a
+// single, open collection.
 type CollectionInfo struct {
 	collections.Info
 	Languages []string    `json:"languages,omitempty"` // codes, the most frequent first
+	Unread    []string    `json:"unread,omitempty"`    // those of Languages that no expert reads
 	Fields    []FieldInfo `json:"fields,omitempty"`
 	Backlog   *Backlog    `json:"backlog,omitempty"`
 }
@@ -51,6 +53,7 @@ func (c *call) describeSampled(info CollectionInfo) (CollectionInfo, error) {
 	}
 	err = c.compute(func() error {
 		info.Languages = languages.Of(texts)
+		info.Unread = unreadLanguages(info.Languages, engine.Experts())
 		info.Fields = metadataOf(sample)
 		return nil
 	})
@@ -66,6 +69,17 @@ func (c *call) describeSampled(info CollectionInfo) (CollectionInfo, error) {
 		info.Backlog = backlogOf(writing.Backlog())
 	}
 	return info, nil
+}
+
+// unreadLanguages returns those of the codes whose language none of the experts reads; nil without experts.
+func unreadLanguages(codes []string, experts []learned.ExpertInfo) (unread []string) {
+	for _, code := range codes {
+		reads := func(x learned.ExpertInfo) bool { return learned.Languages(x.Languages).Reads(code) }
+		if len(experts) > 0 && !slices.ContainsFunc(experts, reads) {
+			unread = append(unread, code)
+		}
+	}
+	return unread
 }
 
 // metadataOf returns the metadata fields with single values of these passages, sorted by name. Of the keys reserved for

@@ -59,6 +59,7 @@ func (e *Engine) Expert(name string) (learned.ExpertInfo, error) {
 // zero.
 func describeExpert(x *learned.Expert, view storage.View) learned.ExpertInfo {
 	info := x.Info
+	info.Languages = x.Languages
 	if index, ok := view.Index(x.Name); ok {
 		info.Index, info.Passages, info.Recall = index.Kind, index.Passages, index.Recall
 		info.Rows, info.Parts, info.Owner = index.Rows, index.Parts, index.Owner

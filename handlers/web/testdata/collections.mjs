@@ -28,6 +28,7 @@ test("a collection is made, filled and asked, and every request goes to it", () 
     await page.getByRole("button", { name: "Make it" }).click();
     await page.locator(".problem").waitFor(); // no name may have spaces
     await page.fill("#new-name", "kitchen");
+    assert.equal(await page.inputValue("#new-language"), "en");
     await page.fill("#new-description", "What cooks know");
     await page.getByRole("button", { name: "Make it" }).click();
     await page.getByRole("heading", { name: "Add documents" }).waitFor();

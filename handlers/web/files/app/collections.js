@@ -103,6 +103,9 @@ export function collectionsView(state, signal) {
   return h("div", { class: "collections" }, h("h1", null, t`Collections`), body, out);
 }
 
+// written are the languages that a new collection may be made for, by their codes.
+const written = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "ru", "zh", "ja", "ko"];
+
 const changed = () => load().then(() => document.dispatchEvent(new Event("state")));
 
 async function draw(state, body, out, signal) {
@@ -146,11 +149,18 @@ async function draw(state, body, out, signal) {
 function making(out, signal) {
   const name = h("input", { id: "new-name", autocomplete: "off", spellcheck: "false", required: true, placeholder: "handbook" });
   const description = h("input", { id: "new-description", autocomplete: "off", placeholder: t`what it is, for people` });
+  const names = new Intl.DisplayNames(language, { type: "language" });
+  const inLanguage = h("select", { id: "new-language" }, written.map((code) => h("option", { value: code }, names.of(code))));
   const submit = async (event) => {
     event.preventDefault();
     out.replaceChildren(t`Making it…`);
+    const settings = {
+      name: name.value.trim(),
+      ...(description.value.trim() && { description: description.value.trim() }),
+      ...(inLanguage.value !== "en" && { languages: [inLanguage.value] }),
+    };
     try {
-      const made = await post("/v1/collections", { name: name.value.trim(), ...(description.value.trim() && { description: description.value.trim() }) }, { signal });
+      const made = await post("/v1/collections", settings, { signal });
       await load();
       history.pushState(null, "", address({ view: "collection", collections: [made.name], tune: read().tune }));
       document.dispatchEvent(new Event("state"));
@@ -169,6 +179,8 @@ function making(out, signal) {
       name,
       h("label", { for: "new-description" }, t`Description`),
       description,
+      h("label", { for: "new-language" }, t`Language of its documents`),
+      inLanguage,
       h("div", { class: "row" }, h("button", { class: "main" }, t`Make it`)),
     ),
   );

@@ -274,4 +274,6 @@ export const texts = {
   "Glossary": "Glossar",
   "Numbers": "Zahlen",
   "Questions are sent to {} as well.": "Fragen werden auch an {} gesendet.",
+  "Language of its documents": "Sprache der Dokumente",
+  "No encoder here reads {}: such passages are found by their words alone. Make a collection for this language.": "Kein Encoder hier liest {}: Solche Passagen werden nur über ihre Wörter gefunden. Legen Sie eine Sammlung für diese Sprache an.",
 };

@@ -274,4 +274,6 @@ export const texts = {
   "Glossary": "Glosario",
   "Numbers": "Números",
   "Questions are sent to {} as well.": "Las preguntas se envían también a {}.",
+  "Language of its documents": "Idioma de sus documentos",
+  "No encoder here reads {}: such passages are found by their words alone. Make a collection for this language.": "Ningún codificador de aquí lee {}: esos pasajes solo se encuentran por sus palabras. Cree una colección para este idioma.",
 };

@@ -274,4 +274,6 @@ export const texts = {
   "Glossary": "Glossaire",
   "Numbers": "Chiffres",
   "Questions are sent to {} as well.": "Les questions sont aussi envoyées à {}.",
+  "Language of its documents": "Langue de ses documents",
+  "No encoder here reads {}: such passages are found by their words alone. Make a collection for this language.": "Aucun encodeur d’ici ne lit : {}. Ces passages ne sont trouvés que par leurs mots. Créez une collection pour cette langue.",
 };

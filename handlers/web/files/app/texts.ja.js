@@ -274,4 +274,6 @@ export const texts = {
   "Glossary": "用語集",
   "Numbers": "数値",
   "Questions are sent to {} as well.": "質問は {} にも送信されます。",
+  "Language of its documents": "文書の言語",
+  "No encoder here reads {}: such passages are found by their words alone. Make a collection for this language.": "ここには {} を読めるエンコーダーがありません。その箇所は単語だけで検索されます。この言語用のコレクションを作成してください。",
 };

@@ -274,4 +274,6 @@ export const texts = {
   "Glossary": "词汇表",
   "Numbers": "数值",
   "Questions are sent to {} as well.": "问题也会发送到 {}。",
+  "Language of its documents": "文档的语言",
+  "No encoder here reads {}: such passages are found by their words alone. Make a collection for this language.": "这里没有能阅读{}的编码器：这类段落只能按词语找到。请为这种语言新建一个集合。",
 };

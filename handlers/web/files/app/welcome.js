@@ -24,7 +24,7 @@ export async function welcome(body, signal) {
       await empty(body, signal);
       return;
     }
-    body.replaceChildren(about(found), savedQuestions(), questions);
+    body.replaceChildren(...about(found), savedQuestions(), questions);
     await offer(questions, [found], signal);
   } catch (error) {
     if (!signal.aborted) body.replaceChildren(problem(error));
@@ -45,7 +45,7 @@ async function several(names, body, signal) {
     names.map(async (name, i) => {
       try {
         const found = await look(signal, name);
-        places[i].replaceChildren(found.standing.passages > 0 ? about(found) : h("p", { class: "about soft" }, t`There is nothing in here yet.`));
+        places[i].replaceChildren(...(found.standing.passages > 0 ? about(found) : [h("p", { class: "about soft" }, t`There is nothing in here yet.`)]));
         return found;
       } catch (error) {
         if (!signal.aborted) places[i].replaceChildren(problem(error));
@@ -131,7 +131,12 @@ function about({ name, standing, documents, more }) {
     !more && newest && documents.length > 1 && t`The newest is ${link(newest)}, from ${whenInWords(newest.modified)}. `,
     languages.length > 0 && t`In ${list.format(languages)}.`,
   ];
-  return h("p", { class: "about" }, sentences.filter(Boolean), tune && h("span", { class: "soft" }, what));
+  const unread = (standing.unread || []).map((code) => languageNames.of(code));
+  return [
+    h("p", { class: "about" }, sentences.filter(Boolean), tune && h("span", { class: "soft" }, what)),
+    unread.length > 0 &&
+      h("p", { class: "warning" }, t`No encoder here reads ${list.format(unread)}: such passages are found by their words alone. Make a collection for this language.`),
+  ].filter(Boolean);
 }
 
 // listed returns links to documents, with what stands between them in a list.
