@@ -128,8 +128,8 @@ type ExpertInfo struct {
 	Fingerprints    map[string]string `json:"fingerprints"`
 	Provider        string            `json:"provider"` // "cpu" or "cuda"; "endpoint" where Endpoint is set
 	Endpoint        *EndpointInfo     `json:"endpoint,omitempty"`
-	Precision       string            `json:"precision"`  // "fp32" or "int8"
-	MaxTokens       map[string]int    `json:"max_tokens"` // of "question" and "passage"
+	Precision       string            `json:"precision"`           // "fp32" or "int8"
+	MaxTokens       map[string]int    `json:"max_tokens"`          // of "question" and "passage"
 	Languages       []string          `json:"languages,omitempty"` // that it reads; nil: all, or it is not known
 	EnsembleMembers int               `json:"ensemble_members"`
 	Domains         []string          `json:"domains,omitempty"`     // of the expert's head (DESIRE-ME)
