@@ -114,6 +114,13 @@ func (a amongSome) first(hits []rank.Hit, k int) []rank.Hit {
 	return hits[:min(k, len(hits))]
 }
 
+func (a amongSome) Contains(_ context.Context, passages []rank.Ordinal) (out []bool, err error) {
+	for _, o := range passages {
+		out = append(out, a.lets(o))
+	}
+	return out, nil
+}
+
 func (a amongSome) Vectors(expert string) (storage.VectorIndex, bool) {
 	return someVectors{vectorScan{a.library, expert}, a}, true
 }
@@ -195,6 +202,13 @@ func (l *library) Sample(n int) (out []rank.Ordinal) {
 		out = append(out, rank.Ordinal(o))
 	}
 	return out
+}
+
+func (l *library) Contains(_ context.Context, passages []rank.Ordinal) (out []bool, err error) {
+	for range passages {
+		out = append(out, true)
+	}
+	return out, nil
 }
 
 func (l *library) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }

@@ -53,6 +53,8 @@ type Defaults struct {
 	// Synonyms are the synonyms that are added to questions, and Fields the declared types of metadata fields.
 	Synonyms []ask.Synonyms
 	Fields   conditions.Types
+	// Overrides are what administrators decided for some questions: passages that are shown first or not at all.
+	Overrides []CollectionOverride
 	// Alpha is BM25's weight in the method hybrid; a request's "weights" for BM25 replaces it.
 	Alpha float64
 	// Sharpness is the power to which the methods muf and hybrid raise the experts' confidences; 0:

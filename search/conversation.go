@@ -62,7 +62,8 @@ func (l *lineUp) findTopic(
 	}
 	by := identity.Of(ctx)
 	key, err := json.Marshal([]any{
-		by.Name, by.Restriction, view.Generation(), q.Filter, q.Filter.Must, q.Filter.MustNot, messages,
+		by.Name, by.Restriction, view.Generation(), q.Filter, q.Filter.Must, q.Filter.MustNot, q.Filter.Hidden,
+		messages,
 	})
 	if err != nil {
 		return answering.Topic{}

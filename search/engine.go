@@ -126,6 +126,7 @@ func (l *lineUp) answer(
 		return reply.Response{}, err
 	}
 	started = started.Add(rewriteMessages(ctx, by, p, l.limits.QuestionBytes))
+	l.override(p)
 	o, whole, release, err := l.ask(ctx, p.Inquiry, started, by.Arrived)
 	if err != nil {
 		return reply.Response{}, err
@@ -248,6 +249,9 @@ func (l *lineUp) rank(
 			}
 		}
 		if err := presenting.OrderByFields(ctx, ranking, by.takeRoom); err != nil {
+			return err
+		}
+		if err := ranking.FindPins(ctx); err != nil {
 			return err
 		}
 		return run.Guard(func() error {

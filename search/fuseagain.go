@@ -36,7 +36,7 @@ type FuseRequest struct {
 	Normalisation string  `json:"normalisation,omitempty"`
 }
 
-// Candidate is a passage with the scores of sources: a reply.Result. Fuse ignores rank, score, highlights and
+// Candidate is a passage with the scores of sources: a reply.Result. Fuse ignores rank, score, pins, highlights and
 // explanation, and copies title, text, tags, metadata and place to the result.
 type Candidate struct {
 	ID            string         `json:"id"`
@@ -51,6 +51,7 @@ type Candidate struct {
 	Before      string              `json:"before,omitempty"`
 	After       string              `json:"after,omitempty"`
 	Score       float64             `json:"score,omitempty"`
+	Pinned      bool                `json:"pinned,omitempty"`
 	Highlight   *reply.Highlight    `json:"highlight,omitempty"`
 	Highlights  []reply.Highlight   `json:"highlights,omitempty"`
 	Explanation []storage.TermScore `json:"explanation,omitempty"`

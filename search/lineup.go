@@ -52,6 +52,7 @@ type lineUp struct {
 	defaults  Defaults
 	absent    []reply.Missing
 	language  func() *spelling.Language // returns the words that are never misspelt; it may return nil
+	overrides overrides
 	topics    topics
 }
 
@@ -87,6 +88,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		absent:    x.Absent,
 		readers:   x.Readers,
 		rerankers: x.Rerankers,
+		overrides: newOverrides(x.Defaults.Overrides),
 	}
 	l.language = sync.OnceValue(func() *spelling.Language { return question.LanguageOf(l.panel.Generalist) })
 	if err := l.checkSources(); err != nil {

@@ -114,6 +114,14 @@ func (s *shelf) Sample(n int) (out []rank.Ordinal) {
 
 func (s *shelf) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
+func (s *shelf) Contains(_ context.Context, passages []rank.Ordinal) ([]bool, error) {
+	out := make([]bool, len(passages))
+	for i := range out {
+		out[i] = true
+	}
+	return out, nil
+}
+
 func (s *shelf) SortByID(passages []rank.Ordinal) error { slices.Sort(passages); return nil }
 
 func (s *shelf) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error) {
@@ -140,6 +148,10 @@ func (s *shelf) Among(
 		if (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has)) &&
 			!slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) }) {
 			document, _, _ := corpus.SplitPassageID(p.ID)
+			hidden := slices.ContainsFunc(f.Hidden, func(r storage.Reference) bool { return r.ID == p.ID || r.ID == document })
+			if hidden || !f.Where.Matches(p.Tags, p.Metadata) {
+				continue
+			}
 			if len(f.Documents) == 0 || slices.Contains(f.Documents, document) {
 				allowed[rank.Ordinal(i)] = true
 			}
@@ -161,6 +173,13 @@ func (n *narrowed) Vectors(name string) (storage.VectorIndex, bool) {
 
 func (n *narrowed) Prefetch(ctx context.Context, passages []rank.Ordinal) ([]rank.Ordinal, error) {
 	return n.shelf.Prefetch(ctx, passages)
+}
+
+func (n *narrowed) Contains(_ context.Context, passages []rank.Ordinal) (out []bool, err error) {
+	for _, o := range passages {
+		out = append(out, n.allowed[o])
+	}
+	return out, nil
 }
 
 func (n *narrowed) Words() storage.WordIndex { return narrowedWords{n.shelf.Words(), n} }

@@ -38,12 +38,21 @@ type SearchResponse struct {
 	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
 	// FunctionWords are the words of the question that carry nothing, such as who and the, in lower case, with
 	// SearchRequest.Explain; nil where the language is not known.
-	FunctionWords []string  `json:"function_words,omitzero"`
-	Facets        []Facet   `json:"facets,omitempty"` // in the order of the request's
-	Sources       []Source  `json:"sources,omitzero"`
-	Offsets       string    `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
-	Degraded      []Missing `json:"degraded"`
-	Notes         []string  `json:"notes,omitempty"` // what to know about the question
+	FunctionWords []string `json:"function_words,omitzero"`
+	// Overridden is what an administrator has chosen for this question, with SearchRequest.Explain; nil: nothing.
+	Overridden *Overridden `json:"overridden,omitempty"`
+	Facets     []Facet     `json:"facets,omitempty"` // in the order of the request's
+	Sources    []Source    `json:"sources,omitzero"`
+	Offsets    string      `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
+	Degraded   []Missing   `json:"degraded"`
+	Notes      []string    `json:"notes,omitempty"` // what to know about the question
+}
+
+// Overridden has the ids of passages and documents that the settings of a collection put first, and that they hide, for
+// a question. A key with a filter is not told what is hidden.
+type Overridden struct {
+	Pinned []string `json:"pinned,omitempty"`
+	Hidden []string `json:"hidden,omitempty"`
 }
 
 // Thresholds are the chances from which a verdict is "found", and from which it is "doubtful".
@@ -101,8 +110,10 @@ type Result struct {
 	// Copies are the ids of others with this title and text, of those that were found.
 	Copies []string `json:"copies,omitempty"`
 	// CopiesIn are their collections, in the same order, where several were searched.
-	CopiesIn      []string       `json:"copies_in,omitempty"`
-	Score         float64        `json:"score"`
+	CopiesIn []string `json:"copies_in,omitempty"`
+	Score    float64  `json:"score"`
+	// Pinned says that an administrator has put the passage first for this question.
+	Pinned        bool           `json:"pinned,omitempty"`
 	Contributions []Contribution `json:"contributions,omitzero"`
 	// Highlight is the part that is most similar to the question, where a granularity took part.
 	Highlight *Highlight `json:"highlight,omitempty"`

@@ -88,7 +88,7 @@ func (a *chatAnswer) writeAnswer(
 		Found: func(r reply.Response) error {
 			a.allowLinks(r.Results)
 			a.say = phrasesFor(message, r.Results)
-			if r.Verdict == reply.VerdictDoubtful {
+			if r.Verdict == reply.VerdictDoubtful && len(pinnedResults(r)) == 0 {
 				a.appendText(a.say.doubtful+"\n\n", a.collection)
 			}
 			return a.failed
@@ -106,7 +106,7 @@ func (a *chatAnswer) writeAnswer(
 	a.allowLinks(r.Results)
 	a.say = phrasesFor(message, r.Results)
 	switch g := r.Generated; {
-	case r.Verdict == reply.VerdictNotFound:
+	case isUnanswered(r):
 		a.appendText(a.say.notFound, a.collection)
 		a.body = a.text.Len()
 	case g != nil && len(r.Answers) > 0 && (g.Refused || len(g.Sentences) > 0 && !a.supported):
@@ -208,11 +208,17 @@ func (a *chatAnswer) finishReason(r reply.Response) string {
 	return "stop"
 }
 
-// quoteAnswer appends the words that a reader marked, with the passage around them, or the first passages if none are
-// marked.
+// quoteAnswer appends the passages that an administrator has put first; without any, the words that a reader marked,
+// with the passage around them, or the first passages if none are marked.
 func (a *chatAnswer) quoteAnswer(r reply.Response) {
 	a.quoted = true
-	shown := a.quoteWords(r)
+	var shown []citedSource
+	for i, pinned := range pinnedResults(r) {
+		shown = append(shown, a.quotePassage(pinned, i+1, 0))
+	}
+	if len(shown) == 0 {
+		shown = a.quoteWords(r)
+	}
 	if len(shown) == 0 {
 		a.appendText(a.say.nearest, a.collection)
 		for i := range r.Results[:min(chatPassages, len(r.Results))] {

@@ -120,7 +120,7 @@ func (a *chatAnswer) answerInForm(
 	}
 	g := r.Generated
 	switch {
-	case r.Verdict == reply.VerdictNotFound || g != nil && g.Refused:
+	case isUnanswered(r) || g != nil && g.Refused:
 		a.refusal = fmt.Sprintf(a.say.notFound, a.collection)
 		return r, nil
 	case g == nil:

@@ -128,6 +128,14 @@ func TestOneVerdict(t *testing.T) {
 			}
 		}
 	}
+	s.ask(http.MethodPut, "/v1/admin/settings", object{"overrides": []object{
+		{"questions": []string{"asdf qwer zxcv"}, "pin": []string{"lamps/1"}},
+	}}, new(any))
+	chosen := s.interfaces("asdf qwer zxcv!")
+	if x := chosen["chat"]; x.verdict != string(reply.VerdictNotFound) && x.verdict != string(reply.VerdictDoubtful) ||
+		strings.Contains(x.words, "no answer") || !strings.Contains(x.words, "hid the lamp") {
+		t.Errorf("the chat says of a question for which a passage was chosen: %+v", x)
+	}
 	if verdicts["found"] == 0 || verdicts["doubtful"] == 0 || verdicts["not_found"] == 0 {
 		t.Errorf("the questions have the verdicts %v, and not all", verdicts)
 	}

@@ -50,11 +50,12 @@ type Assembly struct {
 	calibration calibrationUse
 	lineUp      search.LineUp // that the engine uses
 	// searched are the experts of lineUp. Start and Renew store another set, also where the experts are the same.
-	searched atomic.Pointer[experts.Set]
-	analysis forms.Analysis  // of the words of Store
-	drained  <-chan struct{} // closed when no earlier line-up is in use; nil: there was none
-	borrowed bool            // store and experts are another's
-	joined   []store.Backend // of several collections that are searched as one, which have no Store
+	searched    atomic.Pointer[experts.Set]
+	analysis    forms.Analysis  // of the words of Store
+	drained     <-chan struct{} // closed when no earlier line-up is in use; nil: there was none
+	borrowed    bool            // store and experts are another's
+	joined      []store.Backend // of several collections that are searched as one, which have no Store
+	joinedNames []string        // of these collections, in their order
 }
 
 // Absent is an expert of the collection whose bundle cannot be used.

@@ -44,7 +44,7 @@ func Unite(members []*Assembly, names []string, o Options, turns turn.Turns) (*U
 			return !slices.ContainsFunc(set.Searched, func(x *experts.Expert) bool { return x.Name() == e.Name() })
 		})
 	}
-	together := &Assembly{Experts: u.lineUps[0].Only(shared), options: o, joined: backends}
+	together := &Assembly{Experts: u.lineUps[0].Only(shared), options: o, joined: backends, joinedNames: names}
 	lineUp, err := together.lineUpWith(nil)
 	if err == nil {
 		u.Engine, err = search.NewEngine(search.EngineConfig{

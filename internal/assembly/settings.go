@@ -10,12 +10,12 @@ import (
 	"example.org/conclave/store"
 )
 
-// addSettings adds the synonyms and field types of the collection's settings to d. Of a union it adds the synonyms
-// of all members; fields whose types differ between members become conditions.Disputed. It fails if settings cannot
-// be read or are invalid; d may then have some.
+// addSettings adds the synonyms, overrides and field types of the collection's settings to d. Of a union it adds the
+// synonyms and overrides of all members; fields whose types differ between members become conditions.Disputed. It fails
+// if settings cannot be read or are invalid; d may then have some.
 func (a *Assembly) addSettings(d *search.Defaults) error {
 	disputed := map[string]bool{}
-	for _, stored := range a.allStores() {
+	for i, stored := range a.allStores() {
 		text, err := stored.Settings()
 		if err != nil {
 			return fmt.Errorf("the settings of the collection: %w", err)
@@ -26,6 +26,13 @@ func (a *Assembly) addSettings(d *search.Defaults) error {
 		}
 		for _, x := range s.Synonyms {
 			d.Synonyms = append(d.Synonyms, ask.Synonyms(x))
+		}
+		for _, x := range s.Overrides {
+			one := search.CollectionOverride{Override: ask.Override(x)}
+			if a.Store == nil {
+				one.Collection = a.joinedNames[i]
+			}
+			d.Overrides = append(d.Overrides, one)
 		}
 		types, err := conditions.ParseTypes(s.Fields)
 		if err != nil {
@@ -65,12 +72,21 @@ func ParseSettings(text []byte) (collections.Settings, error) {
 	return s, err
 }
 
-// CheckSettings returns an error if the settings have invalid synonyms or field types.
+// CheckSettings returns an error if the settings have invalid synonyms, overrides or field types.
 func CheckSettings(s *collections.Settings) error {
 	for i := range s.Synonyms {
 		x := ask.Synonyms(s.Synonyms[i])
 		if wrong := x.Check(); wrong != "" {
 			return fmt.Errorf("synonyms, entry %d: %s", i+1, wrong)
+		}
+	}
+	if len(s.Overrides) > ask.MostOverrides {
+		return fmt.Errorf("overrides has %d entries: at most %d are possible", len(s.Overrides), ask.MostOverrides)
+	}
+	for i := range s.Overrides {
+		x := ask.Override(s.Overrides[i])
+		if wrong := x.Check(); wrong != "" {
+			return fmt.Errorf("overrides, entry %d: %s", i+1, wrong)
 		}
 	}
 	_, err := conditions.ParseTypes(s.Fields)

@@ -86,9 +86,11 @@ type Settings struct {
 	Analysis string   `json:"analysis,omitempty" yaml:"analysis,omitempty"` // of its words
 	Search   Defaults `json:"search,omitzero" yaml:"search,omitempty"`
 	Quotas   Quotas   `json:"quotas,omitzero" yaml:"quotas,omitempty"`
-	// Synonyms are added to questions. Fields are the types of metadata fields: "keyword", "number", "date" or "bool".
-	Synonyms []Synonyms        `json:"synonyms,omitempty" yaml:"synonyms,omitempty"`
-	Fields   map[string]string `json:"fields,omitempty" yaml:"fields,omitempty"`
+	// Synonyms are added to questions. Overrides put passages first or hide them for some questions. Fields are the
+	// types of metadata fields: "keyword", "number", "date" or "bool".
+	Synonyms  []Synonyms        `json:"synonyms,omitempty" yaml:"synonyms,omitempty"`
+	Overrides []Override        `json:"overrides,omitempty" yaml:"overrides,omitempty"`
+	Fields    map[string]string `json:"fields,omitempty" yaml:"fields,omitempty"`
 }
 
 // Synonyms are words of which each is searched for the others, or words From for which To is searched, too.
@@ -96,6 +98,15 @@ type Synonyms struct {
 	Words []string `json:"words,omitempty" yaml:"words,omitempty"`
 	From  []string `json:"from,omitempty" yaml:"from,omitempty"`
 	To    []string `json:"to,omitempty" yaml:"to,omitempty"`
+}
+
+// Override is what an administrator decided for some questions: those in Questions, and all that have a phrase of
+// Contains. Pin are ids of passages and documents that are shown first, and Hide of those that are not found.
+type Override struct {
+	Questions []string `json:"questions,omitempty" yaml:"questions,omitempty"`
+	Contains  []string `json:"contains,omitempty" yaml:"contains,omitempty"`
+	Pin       []string `json:"pin,omitempty" yaml:"pin,omitempty"`
+	Hide      []string `json:"hide,omitempty" yaml:"hide,omitempty"`
 }
 
 // Defaults are the values for requests that set none; zero values stand for the server's.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"example.org/conclave/internal/normalise"
 	"example.org/conclave/internal/spelling"
 )
 
@@ -27,7 +28,7 @@ const (
 // Where there are fewer, words that complete a single one follow, if several texts have them. If nothing has a word
 // that begins as one that was typed, that word counts as mistyped. It returns nil for a text without words.
 func (x *Index) Complete(typed string, most int) []Completion {
-	text := fold(typed)
+	text := normalise.Fold(typed)
 	if text == "" || most < 1 {
 		return nil
 	}
@@ -67,7 +68,7 @@ func (x *Index) complete(words []string, most int) []Completion {
 			break
 		}
 		text := strings.Join(append(slices.Clone(words[:last]), w.text), " ")
-		same := func(c Completion) bool { return fold(c.Text) == text }
+		same := func(c Completion) bool { return normalise.Fold(c.Text) == text }
 		if w.entries > 1 && w.text != words[last] && !slices.ContainsFunc(out, same) {
 			out = append(out, Completion{Entry: Entry{Text: text, Kind: Word, Passages: w.passages}})
 		}

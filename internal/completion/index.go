@@ -6,9 +6,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"unicode"
-
-	"golang.org/x/text/unicode/norm"
 
 	"example.org/conclave/internal/normalise"
 )
@@ -68,7 +65,7 @@ func New(entries []Entry) *Index {
 	}
 	x := &Index{}
 	for _, e := range best {
-		if fold(e.Text) != "" {
+		if normalise.Fold(e.Text) != "" {
 			x.entries = append(x.entries, e)
 		}
 	}
@@ -77,7 +74,7 @@ func New(entries []Entry) *Index {
 	})
 	counts := map[string]word{}
 	for i, e := range x.entries {
-		text := fold(e.Text)
+		text := normalise.Fold(e.Text)
 		x.folded = append(x.folded, text)
 		for at := 0; at < len(text); {
 			x.starts = append(x.starts, start{uint32(i), uint32(at)})
@@ -102,29 +99,6 @@ func (x *Index) Len() int { return len(x.entries) }
 
 // at returns what follows from a start on.
 func (x *Index) at(s start) string { return x.folded[s.entry][s.at:] }
-
-// fold returns the words of a text in lower case, without accents and punctuation, with one space between them. A
-// character of a script without spaces between words is a word.
-func fold(text string) string {
-	var out strings.Builder
-	between := false
-	for _, r := range norm.NFD.String(strings.ToLower(normalise.Text(text))) {
-		alone := unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
-		switch {
-		case unicode.Is(unicode.Mn, r) && !unicode.In(r, unicode.Thai):
-		case unicode.IsLetter(r), unicode.IsDigit(r), alone:
-			if out.Len() > 0 && (between || alone) {
-				out.WriteByte(' ')
-			}
-			out.WriteRune(r)
-			between = alone
-		case r == '\'', r == '’':
-		default:
-			between = true
-		}
-	}
-	return norm.NFC.String(out.String())
-}
 
 // begins returns the range of sorted texts that begin with a prefix, of n in all.
 func begins(n int, text func(int) string, prefix string) (from, to int) {

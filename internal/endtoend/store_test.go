@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/search/reply"
 )
 
 // TestStore: a collection goes into a cluster, is written to there over HTTP by two servers,
@@ -203,6 +204,22 @@ func storeSettings(t *testing.T, one, two *process) {
 			break
 		}
 		time.Sleep(200 * time.Millisecond)
+	}
+	one.get(http.MethodPut, "/v1/admin/settings", `{"synonyms":[{"from":["pharos"],"to":["lighthouse"]}],`+
+		`"fields":{"price":"number"},"overrides":[{"questions":["Priced?"],"pin":["a","p3"],"hide":["p1"]}]}`,
+		http.StatusOK, nil)
+	var chosen, narrowed reply.Response
+	one.get(http.MethodPost, "/v1/search", `{"question":"priced","experts":[],"fusion":"rrf","timeout_ms":10000,`+
+		`"explain":true}`, http.StatusOK, &chosen)
+	if len(chosen.Results) != 3 || chosen.Results[0].ID != "a" || !chosen.Results[1].Pinned ||
+		chosen.Results[1].ID != "p3" || chosen.Results[2].ID != "p2" ||
+		!slices.Equal(chosen.Overridden.Hidden, []string{"p1"}) {
+		t.Errorf("chosen results: %+v", chosen)
+	}
+	one.get(http.MethodPost, "/v1/search", `{"question":"priced","experts":[],"fusion":"rrf","timeout_ms":10000,`+
+		`"filter":{"field":"price","gte":1}}`, http.StatusOK, &narrowed)
+	if len(narrowed.Results) != 1 || narrowed.Results[0].ID != "p3" || *narrowed.Selected != 1 {
+		t.Errorf("chosen results behind a filter: %+v", narrowed)
 	}
 	for _, p := range []*process{one, two} {
 		if found := p.search("pharos", ""); found["a"] == "" {

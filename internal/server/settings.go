@@ -20,9 +20,9 @@ func (s settings) Settings() (collections.Settings, error) {
 	return assembly.ParseSettings(text)
 }
 
-// Configure replaces the stored synonyms and fields by those of to, keeps the other settings, and lets searches use
-// them. The error is a *collections.Error if a value is invalid. Other errors may come after the settings were
-// stored.
+// Configure replaces the stored synonyms, overrides and fields by those of to, keeps the other settings, and lets
+// searches use them. The error is a *collections.Error if a value is invalid. Other errors may come after the settings
+// were stored.
 func (s settings) Configure(ctx context.Context, to collections.Settings) error {
 	if err := assembly.CheckSettings(&to); err != nil {
 		return &collections.Error{Code: "out_of_range", Detail: err.Error()}
@@ -38,6 +38,7 @@ func (s settings) Configure(ctx context.Context, to collections.Settings) error 
 		return err
 	}
 	now.Synonyms = to.Synonyms
+	now.Overrides = to.Overrides
 	now.Fields = to.Fields
 	text, err = collections.Format(now, created)
 	if err != nil {

@@ -39,12 +39,20 @@ type Response struct {
 	Generated *Generated `json:"generated,omitempty"` // nil: none was asked for, or none was written in time
 	// FunctionWords are the function words of the question, such as who and the, in lower case, if Request.Explain is
 	// set; nil: the language is not known.
-	FunctionWords []string        `json:"function_words,omitzero"`
-	Facets        []storage.Facet `json:"facets,omitempty"` // in the order of the request's
-	Sources       []Source        `json:"sources,omitzero"`
-	Offsets       string          `json:"offsets,omitempty"` // the unit of positions in texts; "": bytes
-	Degraded      []Missing       `json:"degraded"`          // sources and models that failed or were too late
-	Notes         []string        `json:"notes,omitempty"`   // sentences for users about the question and the answer
+	FunctionWords []string `json:"function_words,omitzero"`
+	// Overridden is what an administrator decided for this question, if Request.Explain is set; nil: nothing.
+	Overridden *Overridden     `json:"overridden,omitempty"`
+	Facets     []storage.Facet `json:"facets,omitempty"` // in the order of the request's
+	Sources    []Source        `json:"sources,omitzero"`
+	Offsets    string          `json:"offsets,omitempty"` // the unit of positions in texts; "": bytes
+	Degraded   []Missing       `json:"degraded"`          // sources and models that failed or were too late
+	Notes      []string        `json:"notes,omitempty"`   // sentences for users about the question and the answer
+}
+
+// Overridden has the ids that the settings of the collections pin and hide for a question.
+type Overridden struct {
+	Pinned []string `json:"pinned,omitempty"` // of passages that the caller may find, in their order
+	Hidden []string `json:"hidden,omitempty"` // of passages and documents; a restricted caller gets none
 }
 
 // Ranking is the ranking of one fusion method, if the request has a list of them.
@@ -77,8 +85,10 @@ type Result struct {
 	// Copies are the ids of other passages that were found with the same title and text.
 	Copies []string `json:"copies,omitempty"`
 	// CopiesIn are their collections, in the same order, if several were searched.
-	CopiesIn      []string       `json:"copies_in,omitempty"`
-	Score         float64        `json:"score"`
+	CopiesIn []string `json:"copies_in,omitempty"`
+	Score    float64  `json:"score"`
+	// Pinned says that an administrator has put the passage first for this question. Its score is its own.
+	Pinned        bool           `json:"pinned,omitempty"`
 	Contributions []Contribution `json:"contributions,omitzero"`
 	// Highlight is the part that is most similar to the question; nil: no expert with parts was asked.
 	Highlight *Highlight `json:"highlight,omitempty"`

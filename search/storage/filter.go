@@ -26,13 +26,21 @@ type Filter struct {
 	// Must are words and phrases that a passage must have, and MustNot those that it must not have (Request.Must).
 	Must    []string `json:"-"`
 	MustNot []string `json:"-"`
+	// Hidden are passages, or documents with all their passages, that do not match. A search has them from the
+	// collection's settings; one that does not exist hides nothing.
+	Hidden []Reference `json:"-"`
 	// Where is Condition, compiled by the types of the fields; the engine sets it for View.Among.
 	Where conditions.Node `json:"-"`
 }
 
+// Reference names a passage, or a document, by its id. Collection is the name of its collection if several are searched
+// as one, otherwise "".
+type Reference struct{ Collection, ID string }
+
 // Empty reports whether the filter matches all passages. It does not look at Where.
 func (f Filter) Empty() bool {
-	return len(f.TagsAll)+len(f.TagsAny)+len(f.Documents)+len(f.Must)+len(f.MustNot) == 0 && f.Condition.Empty()
+	return len(f.TagsAll)+len(f.TagsAny)+len(f.Documents)+len(f.Must)+len(f.MustNot)+len(f.Hidden) == 0 &&
+		f.Condition.Empty()
 }
 
 // Check returns a *fault.Error of kind Invalid if the filter exceeds a limit or has an empty tag, id or word; nil if it

@@ -51,6 +51,9 @@ type Indexes interface {
 	// another machine; otherwise it does nothing. It takes one request and waits for it. gone are the passages that
 	// were deleted since they were found.
 	Prefetch(ctx context.Context, passages []rank.Ordinal) (gone []rank.Ordinal, err error)
+	// Contains reports, for each passage in its order, whether searches of these indexes may find it: it is not deleted,
+	// and of indexes that View.Among returned, it matches the filter.
+	Contains(ctx context.Context, passages []rank.Ordinal) ([]bool, error)
 }
 
 // IndexInfo describes the index of an expert in one generation.

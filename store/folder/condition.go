@@ -13,7 +13,7 @@ import (
 )
 
 // A Condition says which passages are selected: those that have every tag of TagsAll, at least
-// one of TagsAny, every wording of Must and none of MustNot, and meet Fields. An empty list sets no
+// one of TagsAny, every wording of Must and none of MustNot, are not Hidden, and meet Fields. An empty list sets no
 // condition.
 type Condition struct {
 	TagsAll, TagsAny []string
@@ -22,35 +22,74 @@ type Condition struct {
 	// A wording is a word, in any form with the same term, or several that have to stand one
 	// after the other as they are.
 	Must, MustNot []string
+	// Hidden are passages and documents that are not selected.
+	Hidden []Hidden
 	// Fields says what the metadata of a passage have to hold; the zero value lets all through.
 	Fields conditions.Node
+}
+
+// Hidden names a passage, or a document with all its passages, by its id. Member is the number of the collection that
+// has it in a joined generation (Join), otherwise 0.
+type Hidden struct {
+	Member int
+	ID     string
+}
+
+// hide clears the bits in words of the passages of segment at that are hidden or of a hidden document, and returns how
+// many bits are left. Ids that do not exist change nothing. It fails if a file is damaged.
+func (g *Generation) hide(at int, words []uint64, hidden []Hidden) (count int, err error) {
+	member := g.Member(g.segments[at].base)
+	for _, h := range hidden {
+		if h.Member != member {
+			continue
+		}
+		if err := g.eachOf(at, h.ID, func(o int) { words[o/64] &^= 1 << (o % 64) }); err != nil {
+			return 0, err
+		}
+		ordinal, ok, err := g.segments[at].store.Ordinal(h.ID)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			words[ordinal/64] &^= 1 << (ordinal % 64)
+		}
+	}
+	for _, word := range words {
+		count += bits.OnesCount64(word)
+	}
+	return count, nil
+}
+
+// eachOf calls do with the number in segment at of each passage of a document. It fails if a file is damaged.
+func (g *Generation) eachOf(at int, document string, do func(passage int)) error {
+	s := g.segments[at].store
+	from := document + "#"
+	var failed error
+	first := sort.Search(s.Len(), func(o int) bool {
+		id, err := s.ID(rank.Ordinal(o))
+		failed = errors.Join(failed, err)
+		return id >= from
+	})
+	for o := first; o < s.Len() && failed == nil; o++ {
+		var id string
+		id, failed = s.ID(rank.Ordinal(o))
+		if !strings.HasPrefix(id, from) {
+			break
+		}
+		if whose, _, ok := corpus.SplitPassageID(id); ok && whose == document {
+			do(o)
+		}
+	}
+	return failed
 }
 
 // filterDocuments clears the bits in words of all passages of segment at that are not of one of the documents, and
 // returns how many bits are left. It fails if a file is damaged.
 func (g *Generation) filterDocuments(at int, words []uint64, documents []string) (count int, err error) {
-	s := g.segments[at].store
 	matching := make([]uint64, len(words))
 	for _, document := range documents {
-		from := document + "#"
-		var failed error
-		first := sort.Search(s.Len(), func(o int) bool {
-			id, err := s.ID(rank.Ordinal(o))
-			failed = errors.Join(failed, err)
-			return id >= from
-		})
-		for o := first; o < s.Len() && failed == nil; o++ {
-			var id string
-			id, failed = s.ID(rank.Ordinal(o))
-			if !strings.HasPrefix(id, from) {
-				break
-			}
-			if whose, _, ok := corpus.SplitPassageID(id); ok && whose == document {
-				matching[o/64] |= 1 << (o % 64)
-			}
-		}
-		if failed != nil {
-			return 0, failed
+		if err := g.eachOf(at, document, func(o int) { matching[o/64] |= 1 << (o % 64) }); err != nil {
+			return 0, err
 		}
 	}
 	for i := range words {

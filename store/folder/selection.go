@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sort"
 	"sync"
 
 	"example.org/conclave/ann"
@@ -46,6 +47,13 @@ func (s *Selection) Ordinals() iter.Seq[rank.Ordinal] {
 	}
 }
 
+// Contains reports whether a passage is selected. It panics for an ordinal that the generation does not have.
+func (s *Selection) Contains(passage rank.Ordinal) bool {
+	at := sort.Search(len(s.segments), func(i int) bool { return s.generation.segments[i].base > passage }) - 1
+	chosen := s.segments[at].filter
+	return chosen == nil || chosen.Contains(passage-s.generation.segments[at].base)
+}
+
 // selectAll returns the selection of all live passages.
 func (g *Generation) selectAll() *Selection {
 	s := &Selection{generation: g, segments: make([]segmentSelection, len(g.segments))}
@@ -76,13 +84,18 @@ func (g *Generation) Select(tagsAll, tagsAny []string) (*Selection, error) {
 // The result is kept in the generation's cache and shared. It fails if a file is damaged.
 func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 	c = Condition{
-		sortedSet(c.TagsAll), sortedSet(c.TagsAny), sortedSet(c.Documents), sortedSet(c.Must), sortedSet(c.MustNot), c.Fields,
+		sortedSet(c.TagsAll), sortedSet(c.TagsAny), sortedSet(c.Documents), sortedSet(c.Must), sortedSet(c.MustNot), c.Hidden,
+		c.Fields,
+	}
+	var hidden []string
+	for _, h := range c.Hidden {
+		hidden = append(hidden, fmt.Sprint(h.Member, " ", h.ID))
 	}
 	all := c.Fields.LetsAll()
-	if all && len(c.TagsAll)+len(c.TagsAny)+len(c.Documents)+len(c.Must)+len(c.MustNot) == 0 {
+	if all && len(c.TagsAll)+len(c.TagsAny)+len(c.Documents)+len(c.Must)+len(c.MustNot)+len(hidden) == 0 {
 		return g.everything, nil
 	}
-	key := keyOf(c.TagsAll, c.TagsAny, c.Documents, c.Must, c.MustNot, c.Fields.Parts())
+	key := keyOf(c.TagsAll, c.TagsAny, c.Documents, c.Must, c.MustNot, sortedSet(hidden), c.Fields.Parts())
 	if s := g.selections.find(key); s != nil {
 		return s, nil
 	}
@@ -94,6 +107,9 @@ func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 		}
 		if err == nil && len(c.Documents) > 0 {
 			count, err = g.filterDocuments(i, words, c.Documents)
+		}
+		if err == nil && len(hidden) > 0 {
+			count, err = g.hide(i, words, c.Hidden)
 		}
 		if err == nil && len(c.Must)+len(c.MustNot) > 0 {
 			count, err = g.filterWorded(i, words, c)

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
 )
@@ -206,5 +208,57 @@ func TestSelectionsAreRemembered(t *testing.T) {
 	other := opened(t, dir)
 	if _, err := other.Words().Among(a).Search(t.Context(), "word1", 3); err == nil {
 		t.Error("a selection of another generation was used")
+	}
+}
+
+// TestHidden: what is hidden by its id or that of its document is not selected, and everything else is, in each of
+// several segments and of joined generations in the one that is meant.
+func TestHidden(t *testing.T) {
+	var joined []*Generation
+	for range 2 {
+		o := LiveOptions{FlushAfter: time.Hour, Merge: MergePolicy{Off: true}}
+		l := lively(t, disk.OS{}, built(t, o.Build, randomPassages(1, 5)), o)
+		for _, id := range []string{"d1#1", "d1#2", "d2#3", "d2#4", "d1#1", "d#1", "d10#1"} {
+			apply(t, l, put(corpus.Passage{ID: id, Text: "some text"}))
+			if err := l.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := l.Collection().Acquire()
+		t.Cleanup(g.Release)
+		joined = append(joined, g)
+	}
+	all, err := Join(joined)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range []*Generation{joined[0], all} {
+		for member := range max(1, len(g.members)) {
+			hidden := []Hidden{{member, "d1"}, {member, "d2#3"}, {member, "nowhere"}, {member, "d1#1"}}
+			s, err := g.SelectWhere(Condition{Hidden: hidden})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for o := range rank.Ordinal(g.Ordinals()) {
+				id, err := g.ID(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := !g.Deleted(o)
+				if len(g.members) == 0 || g.Member(o) == member {
+					want = want && !strings.HasPrefix(id, "d1#") && id != "d2#3"
+				}
+				if s.Contains(o) != want {
+					t.Errorf("member %d: %s is selected: %v", member, id, !want)
+				}
+				if want {
+					n++
+				}
+			}
+			if s.Len() != n {
+				t.Errorf("%d are selected, want %d", s.Len(), n)
+			}
+		}
 	}
 }

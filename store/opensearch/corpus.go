@@ -235,8 +235,19 @@ func (v *view) Among(
 	ctx context.Context,
 	f storage.Filter,
 ) (storage.Indexes, func(context.Context) (int, error), error) {
+	return v.amongIn(ctx, f, nil)
+}
+
+// amongIn is Among for a filter whose hidden passages name collections: names are those of the joined indexes; nil:
+// the view is of one index.
+func (v *view) amongIn(
+	ctx context.Context, f storage.Filter, names []string,
+) (storage.Indexes, func(context.Context) (int, error), error) {
 	narrowed := *v.request // with what is fetched, which no filter changes
 	tags := filterClauses(f)
+	if len(f.Hidden) > 0 {
+		tags = append(tags, v.store.hidingClause(f.Hidden, names))
+	}
 	if !f.Where.LetsAll() {
 		meet, err := v.corpus.conditionQuery(ctx, &f.Where)
 		if err != nil {
@@ -294,6 +305,28 @@ func filterClauses(f storage.Filter) (clauses []any) {
 		clauses = append(clauses, object{"bool": object{"should": any}})
 	}
 	return clauses
+}
+
+// hidingClause returns the clause of a query that lets all passages through but the hidden ones and those of hidden
+// documents. names are the collections of the joined indexes; nil: the store is one index. A reference to a collection
+// that is not among names hides nothing.
+func (s *Store) hidingClause(hidden []storage.Reference, names []string) object {
+	var clauses []any
+	for _, h := range hidden {
+		own := object{"bool": object{"should": []any{
+			object{"term": object{schema.FieldID: h.ID}},
+			object{"regexp": object{schema.FieldID: object{"value": passageIDsPattern(h.ID), "flags": "NONE"}}},
+		}}}
+		if names != nil {
+			at := slices.Index(names, h.Collection)
+			if at < 0 {
+				continue
+			}
+			own = object{"bool": object{"filter": []any{object{"term": object{"_index": s.members[at].concrete}}, own}}}
+		}
+		clauses = append(clauses, own)
+	}
+	return object{"bool": object{"must_not": clauses}}
 }
 
 // passageIDsPattern returns a regular expression, in the cluster's syntax, that matches the ids of a document's

@@ -193,6 +193,15 @@ func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 	return v.names[memberOf(v.table.idsOf([]rank.Ordinal{ordinal})[0])]
 }
 
+// Among returns the indexes for searching the passages that a filter lets through, and a function that waits for their
+// number. Hidden passages are those of the collections that f names with them. It returns
+// a *conditions.MisfitError if the filter's condition does not fit the fields.
+func (v *joinedView) Among(
+	ctx context.Context, f storage.Filter,
+) (storage.Indexes, func(context.Context) (int, error), error) {
+	return v.amongIn(ctx, f, v.names)
+}
+
 // nobody is an id that no passage has. The cluster takes no statistics of words from the shards of an index where
 // nothing is left of a query, such as one of the ids of another index: with this id something is left.
 const nobody = "\x00"

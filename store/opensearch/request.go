@@ -215,6 +215,27 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 	return gone, nil
 }
 
+// Contains reports of each passage whether it is in the index and meets the filter, by one request. Stand-ins do not
+// count. It sees what searches see, and fails if a shard does not answer.
+func (r *request) Contains(ctx context.Context, passages []rank.Ordinal) ([]bool, error) {
+	out := make([]bool, len(passages))
+	if len(passages) == 0 {
+		return out, nil
+	}
+	ids := r.table.idsOf(passages)
+	answers, err := r.store.multi(ctx, []object{{
+		"size": len(ids), "_source": false,
+		"query": withoutStandIns(append(slices.Clone(r.filter), r.store.idsQuery(ids))...),
+	}})
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		out[i] = slices.ContainsFunc(answers[0].hits, func(h searchHit) bool { return h.id == id })
+	}
+	return out, nil
+}
+
 // prefetch fetches what Prefetch does for at most mostHits passages, in one request, and returns those that are gone.
 // Its only error is that of ctx.
 func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {

@@ -21,6 +21,7 @@ type Ranking struct {
 	Credits  map[CreditKey][]reply.Contribution // contributions that are not a source's, such as a reranker's
 	Keyless  error                              // why the keys of a passage could not be looked up; nil: they were
 	Values   map[rank.Ordinal]conditions.Value  // of the candidates in the field that Plan.GroupBy names
+	pins     []pin                              // passages that an administrator put first, in their order (FindPins)
 }
 
 // Answer is a ranking with what models said of its passages. CutToPage cuts it to the page that is answered.

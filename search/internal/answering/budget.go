@@ -35,7 +35,7 @@ func (a *Answer) CutToLimits() error {
 	}
 	for i := range a.Rankings {
 		r := &a.Rankings[i]
-		page, err := a.pageOf(r.Items)
+		page, err := a.pageOf(i, r.Items)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (a *Answer) CutToLimits() error {
 		}
 		more += n
 		if a.Plan.GroupBy != "" {
-			r.Items, err = a.groupPassages(r.Items, max(within, comparedNames))
+			r.Items, err = a.groupsWithPins(i, r.Items, max(within, comparedNames))
 			if err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func (a *Answer) CutToPage() (err error) {
 	for i := range a.Rankings {
 		r := &a.Rankings[i]
 		a.heads = append(a.heads, headOf(r.Items))
-		r.Items, err = a.pageOf(r.Items)
+		r.Items, err = a.pageOf(i, r.Items)
 		if err != nil {
 			return err
 		}
@@ -136,9 +136,10 @@ func (a *Answer) CutToPage() (err error) {
 	return nil
 }
 
-// pageOf returns the part of a ranking that is answered, from Plan.Offset to Plan.K or the same of groups. It fails if
-// ids cannot be read (groupPassages).
-func (a *Answer) pageOf(items []fusion.Item) ([]fusion.Item, error) {
+// pageOf returns the part of the ranking at an index that is answered: of its items behind the pinned passages, those
+// from Plan.Offset to Plan.K, or the same of groups. It fails if ids cannot be read (groupPassages).
+func (a *Answer) pageOf(ranking int, items []fusion.Item) ([]fusion.Item, error) {
+	items = a.withPins(ranking, items)
 	if a.Plan.GroupBy != "" {
 		return a.groupPassages(items, 0)
 	}

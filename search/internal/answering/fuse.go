@@ -39,7 +39,8 @@ func (r *Ranking) fuse(ctx context.Context) error {
 			})
 		}
 		k := max(r.Plan.K, r.Plan.Answer.Passages, r.Plan.Reranked, comparedNames)
-		if r.Plan.GroupBy != "" || r.others != nil || r.Plan.ReadsFields() { // any of the candidates may come to be answered
+		if r.Plan.GroupBy != "" || r.others != nil || r.Plan.ReadsFields() || len(r.Plan.Pins) > 0 {
+			// any of the candidates may come to be answered
 			k = max(k, r.Table.Len())
 		}
 		ranking, err := m.Fuse(in, r.settings(), k)

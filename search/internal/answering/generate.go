@@ -28,23 +28,27 @@ type GenerationEvents struct {
 	Idle func() (goOn func())
 }
 
-// Generate lets the plan's generator write an answer from the passages in a.ToRead. It asks none if the plan has none,
-// there are no passages, or the verdict is VerdictNotFound; then out.Answer is nil, and out.Notes has the reason if it
-// was the verdict. If the generator fails or runs out of time, out.Degraded has a note. It fails if passages cannot be
-// read, or if the caller is gone.
+// Generate lets the plan's generator write an answer from the pinned passages and those in a.ToRead. It asks none if
+// the plan has none, there are no passages, or the verdict is VerdictNotFound and nothing is pinned; then out.Answer is
+// nil, and out.Notes has the reason if it was the verdict. If the generator fails or runs out of time, out.Degraded has
+// a note. It fails if passages cannot be read, or if the caller is gone.
 func (a *Answer) Generate(
 	ctx context.Context, verdict reply.Verdict, follow GenerationEvents,
 ) (out generationResult, err error) {
 	writer := a.Plan.Writer
-	if writer == nil || len(a.ToRead) == 0 {
+	if writer == nil {
 		return out, nil
 	}
-	if verdict == reply.VerdictNotFound {
+	toRead := a.withPins(0, a.ToRead)
+	if len(toRead) == 0 {
+		return out, nil
+	}
+	if verdict == reply.VerdictNotFound && !a.HasPins() {
 		out.Notes = append(out.Notes, fmt.Sprintf(
 			"%s was not asked for an answer: the passages do not answer the question (verdict %s)", writer.Name, reply.VerdictNotFound))
 		return out, nil
 	}
-	items, passages, err := a.Texts(ctx, a.ToRead[:min(a.Plan.Answer.Passages, len(a.ToRead))])
+	items, passages, err := a.Texts(ctx, toRead[:min(a.Plan.Answer.Passages, len(toRead))])
 	if err != nil || len(passages) == 0 {
 		return out, err
 	}

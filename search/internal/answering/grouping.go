@@ -2,6 +2,7 @@ package answering
 
 import (
 	"fmt"
+	"slices"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/conditions"
@@ -57,6 +58,18 @@ func (a *Answer) groupPassages(items []fusion.Item, within int) ([]fusion.Item, 
 		}
 	}
 	return kept, nil
+}
+
+// groupsWithPins returns the items of the ranking at an index that pages of groups need, if pinned passages stand
+// before them (groupPassages), without these passages unless they are among items. It fails if ids cannot be read.
+func (a *Answer) groupsWithPins(ranking int, items []fusion.Item, within int) ([]fusion.Item, error) {
+	needed, err := a.groupPassages(a.withPins(ranking, items), within+len(a.pins))
+	if err != nil || len(a.pins) == 0 {
+		return needed, err
+	}
+	return slices.DeleteFunc(slices.Clone(items), func(item fusion.Item) bool {
+		return itemOf(needed, item.Ordinal) == nil
+	}), nil
 }
 
 // nameGroup returns the name of a passage's group: its document's, or that of its value in the field that results are

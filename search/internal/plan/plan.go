@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/reply"
+	"example.org/conclave/search/storage"
 )
 
 // Plan is a request after validation, with every default filled in and every name resolved. It does not change.
@@ -30,12 +31,13 @@ type Plan struct {
 	Weights       map[string]float64   // by name of a source, as the request gives them
 	Explain       bool                 // results have the terms of their scores
 	Fields        Fields
-	MinConfidence float64  // below it there are no results; 0: there is no such limit
-	Offsets       string   // the unit of places in texts, one of reply.OffsetNames
-	Around        int      // the number of neighbours on each side of a result
-	GroupBy       string   // "", ask.GroupByDocument or a metadata field
-	GroupSize     int      // the number of results in a group
-	Without       []string // ids of passages that the request excludes
+	MinConfidence float64             // below it there are no results; 0: there is no such limit
+	Offsets       string              // the unit of places in texts, one of reply.OffsetNames
+	Around        int                 // the number of neighbours on each side of a result
+	GroupBy       string              // "", ask.GroupByDocument or a metadata field
+	GroupSize     int                 // the number of results in a group
+	Without       []string            // ids of passages that the request excludes
+	Pins          []storage.Reference // passages and documents that an administrator put first, in their order
 	Facets        []ask.FacetRequest
 	Sort          ask.Sort
 	Boost         ask.Boost

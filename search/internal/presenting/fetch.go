@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/content"
@@ -49,6 +50,13 @@ func (a *Page) Fetch(ctx context.Context) error {
 		a.Response.FunctionWords = a.answer.Rules.Words.FunctionWordsOf(
 			ctx, a.answer.Found.View, a.answer.Found.Inquiry.Question,
 		)
+	}
+	if p.Explain {
+		overridden, err := a.overridden(ctx)
+		if err != nil {
+			return err
+		}
+		a.Response.Overridden = overridden
 	}
 	if p.Fields.Sources {
 		a.Response.Sources = a.describeSources(ctx)
@@ -110,6 +118,10 @@ func (a *Page) Fetch(ctx context.Context) error {
 		if p.GroupBy != "" {
 			a.Response.Groups, a.Response.Results = a.groupResults(ranking.Results), nil
 		}
+	}
+	if v := a.Response.Verdict; a.answer.HasPins() && v != "" && v != reply.VerdictFound && !a.Response.Abstained {
+		a.Response.Notes = append(a.Response.Notes, "the first results were chosen for this question by an administrator: "+
+			"confidence and verdict are those of the ranking without this choice")
 	}
 	return nil
 }
@@ -268,7 +280,7 @@ func (a *Page) results(ctx context.Context, ranking int) ([]reply.Result, error)
 		passage := passages[n]
 		result := reply.Result{
 			Rank: a.answer.Plan.Offset + n + 1, ID: passage.ID, Score: run.Printed(item.Score),
-			Collection: a.answer.Found.View.CollectionOf(item.Ordinal),
+			Collection: a.answer.Found.View.CollectionOf(item.Ordinal), Pinned: a.answer.IsPinned(item.Ordinal),
 		}
 		if a.answer.Plan.Fields.Title {
 			result.Title = passage.Title
@@ -323,6 +335,26 @@ func (a *Page) results(ctx context.Context, ranking int) ([]reply.Result, error)
 		ordinals[n] = item.Ordinal
 	}
 	return results, a.nameCopies(ctx, results, ordinals)
+}
+
+// overridden returns the ids that administrators pinned and hid for the question; nil if there are none. Pinned
+// passages that the caller may not find are left out, and for a restricted caller what is hidden. It fails if ids
+// cannot be read.
+func (a *Page) overridden(ctx context.Context) (*reply.Overridden, error) {
+	pinned, err := a.answer.Found.View.Passages().IDs(a.answer.Pinned())
+	if err != nil {
+		return nil, fmt.Errorf("reading the ids of pinned passages: %w", err)
+	}
+	out := reply.Overridden{Pinned: pinned}
+	if !identity.IsRestricted(ctx) {
+		for _, h := range a.answer.Plan.Inquiry.Filter.Hidden {
+			out.Hidden = append(out.Hidden, h.ID)
+		}
+	}
+	if len(out.Pinned)+len(out.Hidden) == 0 {
+		return nil, nil
+	}
+	return &out, nil
 }
 
 // explain returns the terms of which a result's scores are sums, of every source that has such terms. If a source

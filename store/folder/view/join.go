@@ -70,6 +70,15 @@ type member struct {
 	names []string
 }
 
+// Among returns the indexes narrowed to the passages that f selects, and a function that counts these. Hidden passages
+// are those of the collections that f names with them. It returns a *conditions.MisfitError if f does not fit the types
+// of the fields.
+func (m member) Among(
+	_ context.Context, f storage.Filter,
+) (storage.Indexes, func(context.Context) (int, error), error) {
+	return amongIn(m.generation, f, m.names)
+}
+
 // LookupIn returns the passages of a joined collection with these ids, one entry for each id; There is false if that
 // collection has none. It fails if no collection of this name was joined.
 func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]storage.Found, error) {

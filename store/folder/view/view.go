@@ -5,6 +5,7 @@ package view
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
@@ -75,11 +76,20 @@ func (v pinnedView) Among(
 	ctx context.Context,
 	f storage.Filter,
 ) (storage.Indexes, func(context.Context) (int, error), error) {
-	s, err := Selected(v.generation, f)
+	return amongIn(v.generation, f, nil)
+}
+
+// amongIn returns the indexes of a generation narrowed to the passages that f selects, and a function that counts
+// these. names are those of the collections of a joined generation; nil: it is of one. It returns a
+// *conditions.MisfitError if f does not fit the types of the fields.
+func amongIn(
+	g *folder.Generation, f storage.Filter, names []string,
+) (storage.Indexes, func(context.Context) (int, error), error) {
+	s, err := selectedIn(g, f, names)
 	if err != nil {
 		return nil, nil, err
 	}
-	return among{v.generation, s}, func(context.Context) (int, error) { return s.Len(), nil }, nil
+	return among{g, s}, func(context.Context) (int, error) { return s.Len(), nil }, nil
 }
 
 // Prefetch does nothing: the indexes are in memory. Its results are always nil.
@@ -87,9 +97,25 @@ func (v pinnedView) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, e
 	return nil, nil
 }
 
+// Contains reports of each passage whether it is not deleted.
+func (v pinnedView) Contains(_ context.Context, passages []rank.Ordinal) ([]bool, error) {
+	out := make([]bool, len(passages))
+	for i, o := range passages {
+		out[i] = !v.generation.Deleted(o)
+	}
+	return out, nil
+}
+
 // Selected returns the passages of a generation that a filter lets through. It returns a *conditions.MisfitError if the
 // filter does not fit the types of the fields.
 func Selected(g *folder.Generation, f storage.Filter) (*folder.Selection, error) {
+	return selectedIn(g, f, nil)
+}
+
+// selectedIn returns the passages of a generation that a filter lets through. names are those of the collections of a
+// joined generation; nil: it is of one. It returns a *conditions.MisfitError if the filter does not fit the types of
+// the fields.
+func selectedIn(g *folder.Generation, f storage.Filter, names []string) (*folder.Selection, error) {
 	wrong, err := g.Misfits(&f.Where)
 	if err != nil {
 		return nil, err
@@ -97,8 +123,17 @@ func Selected(g *folder.Generation, f storage.Filter) (*folder.Selection, error)
 	if wrong != nil {
 		return nil, &conditions.MisfitError{Problems: wrong}
 	}
+	var hidden []folder.Hidden
+	for _, h := range f.Hidden {
+		member := 0
+		if names != nil {
+			member = slices.Index(names, h.Collection)
+		}
+		hidden = append(hidden, folder.Hidden{Member: member, ID: h.ID})
+	}
 	return g.SelectWhere(folder.Condition{
-		TagsAll: f.TagsAll, TagsAny: f.TagsAny, Documents: f.Documents, Must: f.Must, MustNot: f.MustNot, Fields: f.Where,
+		TagsAll: f.TagsAll, TagsAny: f.TagsAny, Documents: f.Documents, Must: f.Must, MustNot: f.MustNot, Hidden: hidden,
+		Fields: f.Where,
 	})
 }
 
@@ -198,6 +233,15 @@ func (a among) Vectors(expert string) (storage.VectorIndex, bool) {
 
 // Prefetch does nothing: the indexes are in memory. Its results are always nil.
 func (a among) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
+
+// Contains reports of each passage whether it is selected.
+func (a among) Contains(_ context.Context, passages []rank.Ordinal) ([]bool, error) {
+	out := make([]bool, len(passages))
+	for i, o := range passages {
+		out[i] = a.selection.Contains(o)
+	}
+	return out, nil
+}
 
 // Phrases returns the index of phrases, narrowed to the selection; nil if the collection has none.
 func (a among) Phrases() storage.WordIndex { return phrases(a.generation.Phrases(), a.selection) }

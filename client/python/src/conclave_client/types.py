@@ -188,6 +188,7 @@ class Result:
     collection: str = ""  # that it is of, where several were searched
     copies: list[str] = field(default_factory=list)
     copies_in: list[str] = field(default_factory=list)  # their collections, where several were searched
+    pinned: bool = False  # an administrator has put it first for this question
     contributions: list[Contribution] = field(default_factory=list)
     highlight: Highlight | None = None
     highlights: list[Highlight] = field(default_factory=list)
@@ -354,6 +355,7 @@ class Answer(Ranking):
     corrected: list[dict[str, str]] = field(default_factory=list)
     synonyms: list[dict[str, Any]] = field(default_factory=list)  # that were searched for beside words
     function_words: list[str] = field(default_factory=list)  # of the question, that carry nothing; with explain
+    overridden: dict[str, list[str]] = field(default_factory=dict)  # ids that are pinned and hidden; with explain
     offsets: str = "bytes"
 
     def answers_in(self, result: Result) -> dict[str, list[dict[str, Any]]]:
