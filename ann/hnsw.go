@@ -154,7 +154,8 @@ const tombstoneShare = 32
 
 // findCandidates sets s.candidates to the rows that the graph finds and the filter lets through, and returns how many
 // of the first have to be rescored by their vectors. ef is how many candidates the graph keeps, allowed how many
-// vectors the filter lets through. It returns graph.ErrTooNarrow if comparing all is better.
+// vectors the filter lets through. It returns graph.ErrTooNarrow if comparing all is better. It also fails for a
+// damaged graph, and if ctx ends.
 func (x *hnsw) findCandidates(
 	ctx context.Context,
 	s *hnswScratch,

@@ -133,7 +133,7 @@ func (p *pairs) Check() error {
 	return nil
 }
 
-// Close unmaps the file.
+// Close unmaps the file. It fails if unmapping does.
 func (p *pairs) Close() error { return p.file.Close() }
 
 // checkPairs returns an error unless a vector is a list of pairs: ids of word pieces, ascending, each with a finite

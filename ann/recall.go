@@ -39,7 +39,7 @@ func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (MeasuredR
 // recallOf returns the share of the k nearest vectors that an index finds among k hits, over all queries, for k of 10
 // and 100. A hit counts if its score reaches the k-th best exact score, so that any of equally near vectors will do.
 // Without queries or vectors the recall is 1. selves has a vector for each query that does not count; nil: none. All
-// exact searches share passes over the vectors, which for large files are most of the work.
+// exact searches share passes over the vectors, which for large files are most of the work. It fails if a search does.
 func recallOf(ctx context.Context, x Index, queries [][]float32, selves []rank.Ordinal) (MeasuredRecall, error) {
 	out := MeasuredRecall{Queries: len(queries)}
 	more := 0

@@ -150,5 +150,5 @@ func (t *tokens) Check() error {
 	return nil
 }
 
-// Close unmaps the file. Nothing may be reading its lists.
+// Close unmaps the file. Nothing may be reading its lists. It fails if unmapping does.
 func (t *tokens) Close() error { return t.file.Close() }

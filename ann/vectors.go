@@ -130,7 +130,7 @@ func (v *Vectors) Check() error {
 	return nil
 }
 
-// Close unmaps the file. Nothing may be reading its vectors.
+// Close unmaps the file. Nothing may be reading its vectors. It fails if unmapping does.
 func (v *Vectors) Close() error { return v.file.Close() }
 
 // vectorWriter writes a file of vectors.

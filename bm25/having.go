@@ -9,10 +9,10 @@ import (
 	"example.org/conclave/internal/normalise"
 )
 
-// Having returns a bitmap of the passages of one segment, by its index, that have all terms of a text, deleted
-// passages included: bit i%64 of word i/64 stands for passage i. If the text has several terms and phrases are
-// indexed, the passages have all the text's phrases as well. A text of one word also selects passages with another
-// form of it, such as wi-fi for wifi. The bitmap is nil if the text has no terms.
+// Having returns a bitmap of the passages of one segment, by its index, that have all terms of a text, deleted passages
+// included: bit i%64 of word i/64 stands for passage i. If the text has several terms and phrases are indexed, the
+// passages have all the text's phrases as well. A text of one word also selects passages with another form of it, such
+// as wi-fi for wifi. The bitmap is nil if the text has no terms. It fails for a damaged index.
 func (s *Searcher) Having(segment int, text string) ([]uint64, error) {
 	terms := s.params.Analysis.Terms(text)
 	if len(terms) == 0 {

@@ -94,7 +94,7 @@ func (x *Index) readFooter() (err error) {
 	return nil
 }
 
-// Close unmaps the file. Nothing may use the index any more.
+// Close unmaps the file. Nothing may use the index any more. It fails if unmapping does.
 func (x *Index) Close() error {
 	x.data = nil
 	return x.mapping.Close()

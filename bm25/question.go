@@ -65,7 +65,8 @@ func (s *Searcher) weigh(t *questionTerm) (err error) {
 	return err
 }
 
-// lookupForm looks up a term as another form of passages' words. records is nil if no segment has it.
+// lookupForm looks up a term as another form of passages' words. records is nil if no segment has it. It fails for a
+// damaged index.
 func (s *Searcher) lookupForm(term string) (f questionTerm, err error) {
 	var buffer [64]byte
 	entry := append(append(buffer[:0], forms.FormMark...), term...)

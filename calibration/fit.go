@@ -382,7 +382,8 @@ func (f *fitRun) fitReading(ctx context.Context, ranked []RankedQuestion, by *Co
 }
 
 // sampleAnswers returns answers with their confidences: of an evenly chosen sample of the questions with these indexes
-// (known), of the same without the passages that answer, of unanswerable and of judged questions.
+// (known), of the same without the passages that answer, of unanswerable and of judged questions. It fails if the
+// confidence of a judged question cannot be computed.
 func (f *fitRun) sampleAnswers(
 	known []int,
 	ranked []RankedQuestion,

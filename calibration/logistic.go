@@ -268,7 +268,8 @@ func (p *penalisedLikelihood) maximise() ([]float64, error) {
 // some, while the former stay as they are. So what is generated for exact things changes
 // no confidence of a question without any.
 //
-// Other names than fusion.SignalNames are fitted in one step.
+// Other names than fusion.SignalNames are fitted in one step. It fails if an outcome has another number of signals than
+// names, or no fit is found.
 func fitExact(names []string, outcomes []signalOutcome, prior *Logistic) (Logistic, error) {
 	if !slices.Equal(names, fusion.SignalNames()) {
 		return fitLogistic(names, outcomes, prior)
@@ -302,7 +303,8 @@ func fitExact(names []string, outcomes []signalOutcome, prior *Logistic) (Logist
 
 // fitFurther returns the terms of further signals, named names, fitted to outcomes whose first signals are l's own,
 // which stay as they are. The terms have no intercept and are scaled only by their deviation, so that a signal of 0
-// adds nothing. Without outcomes it returns the prior's terms, or zeros.
+// adds nothing. Without outcomes it returns the prior's terms, or zeros. It fails if an outcome has another number of
+// signals, or no fit is found.
 func (l *Logistic) fitFurther(names []string, outcomes []signalOutcome, prior *Logistic) ([]Term, error) {
 	terms := make([]Term, len(names))
 	for j, name := range names {

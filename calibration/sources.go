@@ -87,7 +87,8 @@ type ensembleAnswer struct {
 	correct bool // the expert's first hit answers
 }
 
-// confidenceAt returns the ensemble's confidence in its answer at a temperature, 0 to 1.
+// confidenceAt returns the ensemble's confidence in its answer at a temperature, 0 to 1. It fails for scores or a
+// temperature that fusion.MutualInformation refuses.
 func (e *ensembleAnswer) confidenceAt(temperature float64) (confidence float64, err error) {
 	information, err := fusion.MutualInformation(e.scores, e.members, temperature)
 	return fusion.Confidence(information, e.members), err

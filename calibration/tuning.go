@@ -40,7 +40,7 @@ func (t *numberFit) fitNumber(ctx context.Context) (x float64, heldOut []float64
 	return x, heldOut, err
 }
 
-// lossAt returns the loss of the questions at these indexes with number x.
+// lossAt returns the loss of the questions at these indexes with number x. It fails if a value cannot be computed.
 func (t *numberFit) lossAt(questions []int, x float64) (float64, error) {
 	values, err := t.valuesAt(questions, x)
 	if err != nil {
@@ -49,7 +49,8 @@ func (t *numberFit) lossAt(questions []int, x float64) (float64, error) {
 	return t.loss(questions, values), nil
 }
 
-// valuesAt returns the values of the questions at these indexes with number x. Each is computed once.
+// valuesAt returns the values of the questions at these indexes with number x. Each is computed once. It fails, with
+// the id of the question, if a value cannot be computed.
 func (t *numberFit) valuesAt(questions []int, x float64) ([]float64, error) {
 	known := t.known[x]
 	if known == nil {

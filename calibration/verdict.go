@@ -366,7 +366,7 @@ func answerableWeights() map[Without]float64 {
 }
 
 // fitAnswerable returns the chance that a collection answers, fitted to the signals of all domains except the one named
-// but; "": of all.
+// but; "": of all. It fails if no fit is found, as without any outcomes.
 func fitAnswerable(domains []VerdictQuestions, but string) (Logistic, error) {
 	var outcomes []signalOutcome
 	for i := range domains {
@@ -410,7 +410,8 @@ func readSignalNames(reranked bool) []string {
 }
 
 // fitRead returns the chance that a collection answers, fitted to a reader's signals (Mark.firstBy) and the chance by
-// alone, of all domains except the one named but; "": of all. Questions without such signals are left out.
+// alone, of all domains except the one named but; "": of all. Questions without such signals are left out. It fails if
+// no fit is found, as without any outcomes.
 func fitRead(domains []VerdictQuestions, but string, alone *Logistic, reranked bool) (Logistic, error) {
 	var outcomes []signalOutcome
 	for i := range domains {

@@ -55,7 +55,7 @@ func (r *resolver) readFile(name string, text []byte) error {
 	return nil
 }
 
-// yamlDocuments returns the YAML documents in a text.
+// yamlDocuments returns the YAML documents in a text. It fails if the text is no YAML.
 func yamlDocuments(text []byte) (all []*yaml.Node, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {

@@ -128,7 +128,7 @@ func (r *Extractor) converter(name string) (by Converter, ok bool) {
 }
 
 // readFile reads a file without a converter, and recognises the letters of a PDF's scanned pages. If mediaType is "",
-// it is detected. attached and err are those of Read.
+// it is detected. attached and err are those of Read. Pages that cannot be recognised are an error, too.
 func (r *Extractor) readFile(
 	ctx context.Context,
 	in Input,

@@ -19,8 +19,8 @@ const mostRepeats = 100
 // is encrypted, damaged or beyond the limits.
 func readODF(w *writer, data []byte) (string, error) { return readOpenDocument(w, data, false) }
 
-// readODS writes an OpenDocument spreadsheet to w: each sheet is a page that begins with a heading with its name.
-// The result is that of readODF.
+// readODS writes an OpenDocument spreadsheet to w: each sheet is a page that begins with a heading with its name. The
+// result is that of readODF. Errors are *UnreadableError, for a damaged file or one beyond a limit.
 func readODS(w *writer, data []byte) (string, error) { return readOpenDocument(w, data, true) }
 
 // readOpenDocument writes an OpenDocument file to w and returns its title, else the first heading, else "". With sheets

@@ -189,7 +189,7 @@ func (r *Extractor) recogniser() *Recogniser {
 }
 
 // recogniseInTurn waits for the turn of the extractor's group in the pool, and then recognises a picture. The pool must
-// not be nil.
+// not be nil. It fails if ctx ends first, or if the program that recognises fails.
 func (r *Extractor) recogniseInTurn(ctx context.Context, picture []byte) ([]recognisedPage, error) {
 	if err := r.pool.enter(ctx, r.group); err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ type boundSession struct {
 }
 
 // bindInputs returns a session in which the values of the inputs named kept stay on the device from run to run. inputs
-// and outputs are the names of those of each run. The caller closes it, and keeps values until then.
+// and outputs are the names of those of each run. The caller closes it, and keeps values until then. It fails if the
+// device does not take a value.
 func bindInputs(
 	session bindable, kept []string, values []ort.Value, inputs, outputs []string,
 ) (_ *boundSession, err error) {

@@ -19,7 +19,8 @@ type decoderRun struct {
 	past   [][]float32   // of each layer keys and values, each [rows, heads, length, size]
 }
 
-// newDecoding returns a decoder before the first token of an answer from the passages in s. The caller closes it.
+// newDecoding returns a decoder before the first token of an answer from the passages in s. The caller closes it. It
+// fails if the device has no memory for the states.
 func (g *Generator) newDecoding(s *states) (*decoderRun, error) {
 	d := &decoderRun{g: g, states: s, rows: 1, past: make([][]float32, len(s.cross))}
 	for _, values := range s.cross {
@@ -49,8 +50,8 @@ func (d *decoderRun) close() {
 	destroyValues(d.cross)
 }
 
-// runDecoder runs the decoder's graph once on the inputs given, with the passages' states as further inputs, and
-// writes to outputs.
+// runDecoder runs the decoder's graph once on the inputs given, with the passages' states as further inputs, and writes
+// to outputs. It fails if the graph does, or ctx ends.
 func (d *decoderRun) runDecoder(ctx context.Context, given []ort.Value, outputs []output) error {
 	if d.bound != nil {
 		return d.bound.run(ctx, given, outputs)
@@ -60,7 +61,7 @@ func (d *decoderRun) runDecoder(ctx context.Context, given []ort.Value, outputs 
 
 // Step implements generation.Stepper: it reads one more token for each row; row i goes on from row from[i] of the step
 // before. It returns for each row the logits of the vocabulary, and the shares of its attention to the passages. Both
-// may be overwritten by the next step.
+// may be overwritten by the next step. It fails if the graph does, or ctx ends.
 func (d *decoderRun) Step(ctx context.Context, tokens []int32, from []int) (logits, shares [][]float32, err error) {
 	rows := make([][]int32, len(tokens))
 	for i, t := range tokens {

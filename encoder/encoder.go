@@ -138,8 +138,9 @@ func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32
 	return vectors, err
 }
 
-// ReadPassages returns the vectors of texts, as EncodePassages does, and the weight of each, 0 to 1, as Readable
-// does for a question. The vectors are not multiplied by it.
+// ReadPassages returns the vectors of texts, as EncodePassages does, and the weight of each, 0 to 1, as Readable does
+// for a question. The vectors are not multiplied by it. It fails if a text cannot be tokenised, the graph fails, or ctx
+// ends.
 func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]float32, read []float64, err error) {
 	rows, read, err := e.passageRows(ctx, texts, e)
 	if err != nil {
@@ -216,7 +217,7 @@ func (e *Encoder) passageRows(
 }
 
 // encodePassages returns the model's vectors of tokenised passages. They have the parts of all encoders that share it
-// (ownPart).
+// (ownPart). It fails if the graph does, or ctx ends.
 func (e *Encoder) encodePassages(ctx context.Context, rows [][]int32) ([][]float32, error) {
 	vectors, err := e.model.batcher.Passages(ctx, rows)
 	if err != nil {

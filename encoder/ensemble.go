@@ -25,8 +25,8 @@ type smallSession struct {
 	closed bool
 }
 
-// openSmall loads a graph that takes one vector of the given dimension. input and outputs are the names in the
-// graph. The caller closes the session.
+// openSmall loads a graph that takes one vector of the given dimension. input and outputs are the names in the graph.
+// The caller closes the session. It fails if the file cannot be read or has no such input and outputs.
 func openSmall(file, input string, outputs []string, dimension int) (*smallSession, error) {
 	inner, err := loadSession(file, []string{input}, outputs, target{provider: CPU, threads: 1})
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *smallSession) apply(ctx context.Context, vector []float32, outputs ...o
 	return nil
 }
 
-// close waits for runs to end and frees the graph.
+// close waits for runs to end and frees the graph. It fails if freeing does.
 func (s *smallSession) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

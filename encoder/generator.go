@@ -143,7 +143,7 @@ func (g *Generator) loadGraphs(b *models.Bundle, t target) (err error) {
 	return err
 }
 
-// closeGraphs frees the graphs that are loaded.
+// closeGraphs frees the graphs that are loaded. It returns the errors of freeing them.
 func (g *Generator) closeGraphs() (err error) {
 	for _, s := range []runner{g.encoder, g.decoder} {
 		if s != nil {
@@ -157,7 +157,8 @@ func (g *Generator) closeGraphs() (err error) {
 // Name returns the name of the generator's bundle.
 func (g *Generator) Name() string { return g.name }
 
-// Close waits for answers that are being written and frees the model. A second call returns nil.
+// Close waits for answers that are being written and frees the model. A second call returns nil. It returns the errors
+// of freeing the graphs.
 func (g *Generator) Close() (err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -301,7 +302,7 @@ type states struct {
 }
 
 // encodePassages returns the states of the passages' tokens, which the decoder attends to. It runs the encoder on
-// passages of like length together.
+// passages of like length together. It fails if the graph does, or ctx ends.
 func (g *Generator) encodePassages(ctx context.Context, rows [][]int32) (*states, error) {
 	order := make([]int, len(rows))
 	s := &states{from: make([]int, len(rows)), to: make([]int, len(rows))}
@@ -331,7 +332,7 @@ func (g *Generator) encodePassages(ctx context.Context, rows [][]int32) (*states
 }
 
 // readSome runs the encoder once, on the passages with the indexes in which, from the shortest to the longest, and
-// writes their states to s, where they lie one after another.
+// writes their states to s, where they lie one after another. It fails if the graph does, or ctx ends.
 func (g *Generator) readSome(ctx context.Context, rows [][]int32, which []int, s *states) (err error) {
 	first, last := which[0], which[len(which)-1]
 	longest := len(rows[last])

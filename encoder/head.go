@@ -76,7 +76,7 @@ func (h *Head) Apply(ctx context.Context, question []float32) (vector, gate []fl
 	return outputs[0].data, outputs[1].data, h.apply(ctx, question, outputs...)
 }
 
-// Close frees the graph. A second call returns nil.
+// Close frees the graph. A second call returns nil. It fails if freeing does.
 func (h *Head) Close() (err error) {
 	h.closeOnce.Do(func() {
 		err = h.close()

@@ -124,8 +124,8 @@ func isBetter(a, b ParaphraseResult) bool {
 	return a.Share() >= leastParaphrases && a.Separation > clearlyBetter*b.Separation && a.First >= b.First
 }
 
-// measureBundle opens a bundle on the CPU, returns the result of TryParaphrases in a language ("": the best one)
-// and closes it.
+// measureBundle opens a bundle on the CPU, returns the result of TryParaphrases in a language ("": the best one) and
+// closes it. It fails if the bundle cannot be opened, or its encoder fails.
 func (r *Runtime) measureBundle(
 	ctx context.Context, b *models.Bundle, language string,
 ) (p ParaphraseResult, err error) {

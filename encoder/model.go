@@ -64,8 +64,9 @@ func (m *model) startQueue(machine *batcher.Machine) {
 	m.batcher = batcher.New(config)
 }
 
-// runRows runs the graph of a lane on rows of tokens, and returns a vector or a list of vectors for each row, in
-// order, as the expert's kind has them: of a late one after the vector of the encoder that it carries.
+// runRows runs the graph of a lane on rows of tokens, and returns a vector or a list of vectors for each row, in order,
+// as the expert's kind has them: of a late one after the vector of the encoder that it carries. It fails if the graph
+// does, or ctx ends.
 func (m *model) runRows(ctx context.Context, lane batcher.Lane, rows [][]int32) ([][]float32, error) {
 	s := m.question
 	finish := importanceRows
@@ -102,7 +103,7 @@ func (m *model) release() error {
 	return m.close()
 }
 
-// close frees the graphs.
+// close frees the graphs. It returns the errors of freeing them.
 func (m *model) close() error {
 	err := m.question.close()
 	if m.passage != m.question {

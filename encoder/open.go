@@ -141,7 +141,8 @@ var sharedTexts = []string{
 }
 
 // shareModel makes a late encoder's model serve dense, too, if it gives the same vectors as dense's own for some texts;
-// that model is then freed. If the vectors differ, it changes nothing and returns nil.
+// that model is then freed. If the vectors differ, it changes nothing and returns nil. It fails if one of the models
+// does.
 func (e *Encoder) shareModel(dense *Encoder) error {
 	var rows [][]int32
 	for _, text := range sharedTexts {

@@ -53,7 +53,8 @@ func (x *pairs) openPairs(r *Runtime, b *models.Bundle, o Running, g pairGraph) 
 	return nil
 }
 
-// open loads the graph on the wanted provider, or with Auto on the one that works.
+// open loads the graph on the wanted provider, or with Auto on the one that works. It fails if the graph cannot be
+// loaded, or a test run of it fails.
 func (x *pairs) open(o Running, g pairGraph) (err error) {
 	m := &x.bundle.Manifest
 	x.provider, x.fallback, err = o.openWithFallback(m.Precision, m.Name, func(t target) (err error) {
@@ -96,7 +97,7 @@ func (x *pairs) Expect(passages int) time.Duration {
 	return x.pace.expect(int(x.batcher.Stats().Waiting)+passages, time.Now())
 }
 
-// Close answers the readings that wait and frees the graph. A second call returns nil.
+// Close answers the readings that wait and frees the graph. A second call returns nil. It fails if freeing does.
 func (x *pairs) Close() (err error) {
 	x.closeOnce.Do(func() {
 		x.batcher.Close()

@@ -52,7 +52,8 @@ type pairSession struct {
 	pad   int64
 }
 
-// openPairSession loads a graph and runs it once, to test it. The caller destroys its inner session.
+// openPairSession loads a graph and runs it once, to test it. The caller destroys its inner session. It fails if the
+// graph cannot be loaded or the test run fails.
 func openPairSession(g pairGraph, tokenizer *questionTokens, t target) (*pairSession, error) {
 	inputs := []string{g.ids, g.mask}
 	if g.types != "" {

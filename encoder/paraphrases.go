@@ -65,7 +65,7 @@ func (e *Encoder) TryParaphrases(ctx context.Context, language string) (best Par
 
 // measureParaphrases encodes the first text of each pair as a question and the second as a passage, and returns how
 // well the inner products tell a question's own passage from the passages of the other pairs. It leaves p.Language
-// empty; p.Separation is 0 if all other passages are equally near.
+// empty; p.Separation is 0 if all other passages are equally near. It fails if encoding does.
 func (e *Encoder) measureParaphrases(ctx context.Context, pairs [][2]string) (p ParaphraseResult, err error) {
 	p.Pairs = len(pairs)
 	var texts []Text

@@ -91,8 +91,9 @@ func (x *Reader) Score(ctx context.Context, question string, passages []Text) ([
 	return scores, nil
 }
 
-// read returns a Reading of each passage for Read and Score, from at most `windows` windows of at most `pair`
-// tokens of question and passage together. It notes how long that took for Expect.
+// read returns a Reading of each passage for Read and Score, from at most `windows` windows of at most `pair` tokens of
+// question and passage together. It notes how long that took for Expect. It fails if a text cannot be tokenised, the
+// graph fails, or ctx ends.
 func (x *Reader) read(
 	ctx context.Context,
 	question string,
@@ -130,8 +131,8 @@ func (x *Reader) read(
 	return readings, nil
 }
 
-// firstPieces returns the ids of the first limit pieces of a text, without special tokens and white space at its
-// ends.
+// firstPieces returns the ids of the first limit pieces of a text, without special tokens and white space at its ends.
+// It fails if the text cannot be tokenised.
 func (x *Reader) firstPieces(text string, limit int) ([]int32, error) {
 	ids, err := x.tokenizer.Encode(strings.TrimSpace(text), limit+2)
 	if err != nil {

@@ -25,10 +25,10 @@ type window struct {
 	first, at, n int
 }
 
-// cutWindows cuts a passage into windows of at most `pair` tokens, at most `windows` of them and at least one, for
-// a question with the tokens asked; read.cut says that text is left. Neighbours share up to twice as many tokens of
-// the text as the longest answer has, so that each answer lies in one with words around it. The logits are still
-// empty.
+// cutWindows cuts a passage into windows of at most `pair` tokens, at most `windows` of them and at least one, for a
+// question with the tokens asked; read.cut says that text is left. Neighbours share up to twice as many tokens of the
+// text as the longest answer has, so that each answer lies in one with words around it. The logits are still empty. It
+// fails if a text cannot be tokenised.
 func (x *Reader) cutWindows(asked []int32, p Text, pair, windows int) (read passageRead, err error) {
 	m := &x.bundle.Manifest
 	squad := m.Reader.Template == models.TemplateSQuAD

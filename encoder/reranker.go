@@ -65,7 +65,8 @@ func (x *Reranker) Score(ctx context.Context, question string, passages []Text) 
 	return scores, nil
 }
 
-// pairTokens returns the tokens of a question with a passage; cut says that some did not fit.
+// pairTokens returns the tokens of a question with a passage; cut says that some did not fit. It fails if a text cannot
+// be tokenised.
 func (x *Reranker) pairTokens(question string, p Text) (ids []int32, cut bool, err error) {
 	r := x.bundle.Manifest.Reranker
 	text := p.Text

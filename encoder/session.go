@@ -188,7 +188,7 @@ func padRows(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
 	return [][]int64{ids, mask, numbers[2*size:]}, longest
 }
 
-// close frees the graph.
+// close frees the graph. It fails if freeing does.
 func (s *session) close() error { return s.inner.Destroy() }
 
 // isFinite reports whether all numbers of a vector are finite.

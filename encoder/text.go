@@ -62,8 +62,9 @@ func (e *Encoder) withPrefix(text string) string {
 	return e.bundle.Manifest.Vectors.Prefix.Question + text
 }
 
-// passageTokens returns the first limit tokens of a passage, special ones included, with the bundle's prefix and in
-// its template. Token types are zero in all templates: DPR was trained so, also for pairs.
+// passageTokens returns the first limit tokens of a passage, special ones included, with the bundle's prefix and in its
+// template. Token types are zero in all templates: DPR was trained so, also for pairs. It fails if the text cannot be
+// tokenised.
 func (e *Encoder) passageTokens(t Text, limit int) ([]int32, error) {
 	prefix := e.bundle.Manifest.Vectors.Prefix.Passage
 	switch template := e.bundle.Manifest.Vectors.Template; {

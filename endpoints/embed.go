@@ -30,7 +30,7 @@ type Side struct {
 type vector []float32
 
 // UnmarshalJSON sets the vector from an array of finite numbers. Other than encoding/json, it takes no null for a
-// number.
+// number. It returns an error of notUnderstood for anything else.
 func (v *vector) UnmarshalJSON(data []byte) error {
 	inner, opened := bytes.CutPrefix(bytes.TrimSpace(data), []byte("["))
 	inner, closed := bytes.CutSuffix(inner, []byte("]"))

@@ -220,7 +220,8 @@ func (e *Embedder) fill(ctx context.Context, first int, texts []string, out [][]
 	return &TextError{first, tooMuch, err}
 }
 
-// fillHalves is fill for each half of several texts, one after the other.
+// fillHalves is fill for each half of several texts, one after the other. It fails if one of the halves does, with the
+// other's vectors perhaps set.
 func (e *Embedder) fillHalves(ctx context.Context, first int, texts []string, out [][]float32) error {
 	half := len(texts) / 2
 	if err := e.fill(ctx, first, texts[:half], out[:half]); err != nil {

@@ -76,7 +76,7 @@ func (p *Probe) Alike(other *Probe) float64 {
 }
 
 // askWithProbes returns the finished vector of a question, alone in a list. If the newest probe is too old, the request
-// has the probe's texts, too.
+// has the probe's texts, too. It fails if the request does, or its vectors have another dimension or are not finite.
 func (e *Embedder) askWithProbes(ctx context.Context, text string) ([][]float32, error) {
 	texts := []string{text}
 	if e.IsStale() && len(probeTexts) < e.options.Batch {
@@ -136,7 +136,8 @@ func (e *Embedder) AwaitProbe(ctx context.Context) (*Probe, error) {
 }
 
 // remember makes the vectors of probeTexts the newest probe. If they are not those of the probe before, the kept
-// vectors of questions are forgotten.
+// vectors of questions are forgotten. It fails, and changes nothing, if the vectors have another dimension or are not
+// finite.
 func (e *Embedder) remember(vectors [][]float32) error {
 	if err := e.finish(vectors); err != nil {
 		return err

@@ -264,7 +264,7 @@ func (o *MeasureOptions) reportProgress(stage string, done, total int) {
 }
 
 // measureTimes returns how long single requests by each method take, from the state or by asking questions of all
-// domains. It returns nil if no questions are to be timed.
+// domains. It returns nil if no questions are to be timed. It fails if a request does, or the state cannot be written.
 func (o *MeasureOptions) measureTimes(
 	ctx context.Context, engine Engine, domains []questions.Domain,
 ) ([]Latency, error) {

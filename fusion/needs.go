@@ -197,7 +197,7 @@ func (m Method) Takes(o Option) bool {
 }
 
 // FuseAgain ranks stored scores of an earlier search again, without the question. A method that weighs by question then
-// uses s.Weights, 0 for a source that has none there.
+// uses s.Weights, 0 for a source that has none there. It fails for settings or weights that the method does not take.
 func (m Method) FuseAgain(in Input, s Settings, k int) (Ranking, error) {
 	if !m.gated {
 		return m.Fuse(in, s, k)

@@ -42,7 +42,8 @@ func (m callManager) Collections() (out []collections.Info, err error) {
 	return out, err
 }
 
-// Keeper implements Manager. The collection is open until the call ends.
+// Keeper implements Manager. The collection is open until the call ends. It fails if there is no such collection, or it
+// cannot be opened.
 func (m callManager) Keeper(name string) (DocumentKeeper, error) {
 	call := *m.call
 	err := call.openCollection(name)

@@ -216,7 +216,7 @@ func New(o Options) (*API, error) {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
 // wrapRouter returns the router wrapped in the checks and middleware of every request, outermost first. proxies are the
-// addresses whose X-Forwarded headers are believed.
+// addresses whose X-Forwarded headers are believed. It fails only if compression cannot be set up.
 func (a *API) wrapRouter(router http.Handler, proxies []netip.Prefix) (http.Handler, error) {
 	// zstd is off: its encoders keep goroutines, and gzip is what curl asks for.
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.EnableZstd(false), gzhttp.SuffixETag(etagSuffix),

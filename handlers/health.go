@@ -32,7 +32,7 @@ func backlogOf(b store.Backlog) *Backlog {
 	return &Backlog{Changes: b.Changes, OldestMS: b.Oldest.Milliseconds(), LogBytes: b.LogBytes, Segments: b.Segments}
 }
 
-// getLive answers GET /livez: always "ok", since the process runs and serves.
+// getLive answers GET /livez: always "ok", since the process runs and serves. It never fails.
 func (a *API) getLive(*call, none) (Health, error) { return Health{Status: "ok"}, nil }
 
 // getStarted answers GET /startupz: "ok" once the server has been able to answer questions, and the problem of

@@ -250,7 +250,8 @@ type pacedReader struct {
 	extend func()
 }
 
-// Read implements io.Reader: it extends the deadline of the answer before it reads.
+// Read implements io.Reader: it extends the deadline of the answer before it reads. It returns the error of the reader
+// below.
 func (p *pacedReader) Read(b []byte) (int, error) {
 	p.extend()
 	return p.ReadSeeker.Read(b)

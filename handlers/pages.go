@@ -90,7 +90,7 @@ func (p webPage) serveFile(_ *API, c *call) error {
 }
 
 // showPage answers with a file of the web pages: an HTML page with its links under the server's base path, a style, or
-// a script. It sets the pages' Content-Security-Policy.
+// a script. It sets the pages' Content-Security-Policy. It fails if sending does.
 func (c *call) showPage(contentType string, text []byte) error {
 	if contentType == schema.TypeHTML {
 		text = linkUnder(text, front.BasePath(c.r.Context()))

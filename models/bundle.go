@@ -153,7 +153,8 @@ func hashIn(files fs.FS, name string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// HashFile returns the SHA-256 of the regular file at path, in hexadecimal.
+// HashFile returns the SHA-256 of the regular file at path, in hexadecimal. It fails if it cannot be read or is no
+// regular file.
 func HashFile(path string) (string, error) {
 	return hashIn(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 }

@@ -15,7 +15,8 @@ import (
 // people edit manifests. Any other form of the line is refused.
 const sealPrefix = "# sha256 of the lines above: "
 
-// sealed returns a value as YAML, with a last line that holds the SHA-256 of the lines before it, as a comment.
+// sealed returns a value as YAML, with a last line that holds the SHA-256 of the lines before it, as a comment. It
+// fails if the value cannot be written as YAML.
 func sealed(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)

@@ -113,7 +113,8 @@ type Methods struct {
 	Listed bool
 }
 
-// MarshalJSON writes a string for one method that is not listed, otherwise an array. It implements json.Marshaler.
+// MarshalJSON writes a string for one method that is not listed, otherwise an array. It implements json.Marshaler. It
+// never fails.
 func (m Methods) MarshalJSON() ([]byte, error) {
 	if !m.Listed && len(m.Names) == 1 {
 		return json.Marshal(m.Names[0])
@@ -121,7 +122,8 @@ func (m Methods) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m.Names)
 }
 
-// UnmarshalJSON reads a string or an array of strings; null changes nothing. It implements json.Unmarshaler.
+// UnmarshalJSON reads a string or an array of strings; null changes nothing. It implements json.Unmarshaler. It fails
+// for anything else.
 func (m *Methods) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil

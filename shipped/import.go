@@ -19,7 +19,8 @@ var ErrNoFolder = errors.New("neither a name for the bundle nor its folder is gi
 // Import makes a bundle from a checkpoint, an exported ONNX model, or a delta in the folder from, and returns it. A
 // delta is merged with the base that setup fetched, unless o.Base is set. The bundle is written to out; if out is "",
 // to the cache under its name, where Folder finds it. Without out, it returns ErrNoFolder if o.Name is "" and from is
-// no delta, and wraps ErrNameTaken for a name that setup uses.
+// no delta, and wraps ErrNameTaken for a name that setup uses. Otherwise it fails if the checkpoint cannot be read or
+// converted, or the bundle cannot be written.
 func Import(ctx context.Context, cache provision.Cache, from, out string, o convert.Options) (*models.Bundle, error) {
 	delta, err := convert.OpenDelta(os.DirFS(from))
 	switch {

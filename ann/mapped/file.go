@@ -97,7 +97,7 @@ func (f *File) Bytes(i int) ([]byte, error) {
 	return f.data[s.offset : s.offset+s.length : s.offset+s.length], nil
 }
 
-// Close unmaps the file. No section may be read any more. A second call returns nil.
+// Close unmaps the file. No section may be read any more. A second call returns nil. It fails if unmapping does.
 func (f *File) Close() error {
 	if f.data == nil {
 		return nil

@@ -41,7 +41,8 @@ func (j Job) Ended() bool {
 	return j.State == "done" || j.State == "failed" || j.State == "cancelled"
 }
 
-// Jobs returns the jobs that are queued or running and the last that ended, the newest first.
+// Jobs returns the jobs that are queued or running and the last that ended, the newest first. The error is a *Error if
+// the server refuses.
 func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 	var out struct{ Jobs []Job }
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/jobs"}, &out)
@@ -82,7 +83,8 @@ func (c *Client) Wait(ctx context.Context, id string) (Job, error) {
 	}
 }
 
-// Snapshot starts a job that makes a snapshot. With "", the server names it after the time.
+// Snapshot starts a job that makes a snapshot. With "", the server names it after the time. The error is a *Error if
+// the server refuses, as for a name that is taken.
 func (c *Client) Snapshot(ctx context.Context, name string) (Job, error) {
 	body := map[string]string{}
 	if name != "" {
@@ -92,12 +94,14 @@ func (c *Client) Snapshot(ctx context.Context, name string) (Job, error) {
 }
 
 // AddExpert starts a job that encodes all passages with another expert of the server's configuration. Then the expert
-// takes part in searches.
+// takes part in searches. The error is a *Error if the server refuses, as for an expert that its configuration does not
+// have.
 func (c *Client) AddExpert(ctx context.Context, name string) (Job, error) {
 	return c.start(ctx, call{method: http.MethodPost, path: "/v1/admin/experts", body: map[string]string{"name": name}})
 }
 
-// RemoveExpert takes an expert out of the searches at once and starts a job that removes its vectors.
+// RemoveExpert takes an expert out of the searches at once and starts a job that removes its vectors. The error is a
+// *Error if the server refuses, as for an expert that it does not search.
 func (c *Client) RemoveExpert(ctx context.Context, name string) (Job, error) {
 	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/admin/experts/" + url.PathEscape(name)})
 }
@@ -150,15 +154,16 @@ func deletionQuery(filter Filter) (url.Values, error) {
 }
 
 // DeletePassagesByID starts a job that deletes the passages with these ids, none of which may contain a comma.
-// [Client.Delete] deletes one passage at once. Only this one takes the ids . and .., which no URL can name. A comma
-// in an id is not noticed: the parts are taken as ids.
+// [Client.Delete] deletes one passage at once. Only this one takes the ids . and .., which no URL can name. A comma in
+// an id is not noticed: the parts are taken as ids. The error is a *Error if the server refuses.
 func (c *Client) DeletePassagesByID(ctx context.Context, ids ...string) (Job, error) {
 	return c.start(
 		ctx, call{method: http.MethodDelete, path: "/v1/passages", query: url.Values{"ids": {strings.Join(ids, ",")}}},
 	)
 }
 
-// start sends a request that starts a job, never twice, and returns the job.
+// start sends a request that starts a job, never twice, and returns the job. The error is a *Error if the server
+// refuses.
 func (c *Client) start(ctx context.Context, r call) (out Job, err error) {
 	r.once = true
 	_, err = c.do(ctx, r, &out)

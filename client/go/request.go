@@ -207,7 +207,7 @@ func (o AnswerOptions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads true, false or an object; null is false.
+// UnmarshalJSON reads true, false or an object; null is false. It fails for anything else.
 func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 	*o = AnswerOptions{}
 	if string(data) == "null" || json.Unmarshal(data, &o.Wanted) == nil {
@@ -253,7 +253,7 @@ func (o RerankOptions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads true, false, "auto" or an object; null is as if nothing was said.
+// UnmarshalJSON reads true, false, "auto" or an object; null is as if nothing was said. It fails for anything else.
 func (o *RerankOptions) UnmarshalJSON(data []byte) error {
 	*o = RerankOptions{}
 	if string(data) == "null" {

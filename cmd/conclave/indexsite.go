@@ -79,7 +79,8 @@ func (s *siteFlags) reading(config configs.Config, address string) (r server.Sit
 }
 
 // memoryPath returns the file with what is known of a site, by its start address as server.StartOf returns it. It is in
-// the folder of the collection, or in the cache if target, the address of a store or server, is not "".
+// the folder of the collection, or in the cache if target, the address of a store or server, is not "". It fails if the
+// address is none, or the cache cannot be made.
 func memoryPath(config configs.Config, target, start string) (string, error) {
 	mark, err := documents.RootOf(start)
 	if err != nil {
@@ -91,7 +92,8 @@ func memoryPath(config configs.Config, target, start string) (string, error) {
 	return server.SiteMemoryElsewhere(config.Cache, target, mark)
 }
 
-// readSite reads the pages of one site for a build, and says what was left out.
+// readSite reads the pages of one site for a build, and says what was left out. It fails if the site cannot be read or
+// has no page that is read.
 func (x *indexCommand) readSite(
 	ctx context.Context,
 	config configs.Config,
@@ -144,7 +146,8 @@ func (x *indexCommand) tellReading(start string, reading *sites.Reading, bar *cl
 	}
 }
 
-// keepMemories writes down what is known of the sites that were read, after a build, for the next --sync.
+// keepMemories writes down what is known of the sites that were read, after a build, for the next --sync. It fails if a
+// file cannot be written.
 func (x *indexCommand) keepMemories(config configs.Config, unread *unreadFiles) error {
 	for start, files := range x.sites {
 		at, err := memoryPath(config, config.Store, start)
@@ -165,8 +168,8 @@ func (x *indexCommand) closeSites() {
 	}
 }
 
-// siteReadings returns how each site among the inputs is read for --sync. target is the address of the store or
-// server that has the collection; "" if it is in a folder.
+// siteReadings returns how each site among the inputs is read for --sync. target is the address of the store or server
+// that has the collection; "" if it is in a folder. It fails for an address that cannot be read as configured.
 func (x *indexCommand) siteReadings(
 	config configs.Config, target string, bar *cli.Progress,
 ) (all []server.SiteReading, err error) {

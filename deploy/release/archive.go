@@ -63,7 +63,7 @@ func (c Content) sortedNames() []string {
 }
 
 // AddFolder adds all files in a folder and its subfolders to c, under the path below. Files for whose path in the
-// folder skip returns true are left out; skip may be nil. It reads only names.
+// folder skip returns true are left out; skip may be nil. It reads only names. It fails if a folder cannot be read.
 func (c Content) AddFolder(below, folder string, skip func(string) bool) error {
 	files := os.DirFS(folder)
 	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {

@@ -37,9 +37,9 @@ func (t *Tokenizer) prefixOf(text string, is func(class) bool) (n int) {
 	return n
 }
 
-// locatePieces appends the ids and words of the part between of a text, which lies between two spaces, at most room
-// of them, and returns the results. That part is split at punctuation and ideographs; if this would give other ids
-// than the whole, it is one word.
+// locatePieces appends the ids and words of the part between of a text, which lies between two spaces, at most room of
+// them, and returns the results. That part is split at punctuation and ideographs; if this would give other ids than
+// the whole, it is one word. It fails if a word cannot be split.
 func (t *Tokenizer) locatePieces(
 	ids []int32, words []Range, text string, between Range, room int,
 ) ([]int32, []Range, error) {

@@ -36,7 +36,7 @@ type selfTestCase struct {
 // and returns the first difference. It finds a miscompiled or wrongly upgraded program before that gives every text a
 // slightly wrong vector. It uses a small vocabulary and, if this tokenizer's is that of bert-base-uncased, which most
 // BERT models share, also that one. Of any other it checks that [CLS] and [SEP] frame every text. Like the reference,
-// it reads texts without a form (Behind).
+// it reads texts without a form (Behind). It returns nil if there is none.
 func (t *Tokenizer) SelfTest() error {
 	t = t.Behind(nil)
 	test, err := readSelfTest()
@@ -110,7 +110,7 @@ func (t *Tokenizer) comparePairs(pairs [][5]int, reference string) error {
 	return nil
 }
 
-// readSelfTest returns the strings and ids of the embedded file.
+// readSelfTest returns the strings and ids of the embedded file. It fails if the file is not JSON.
 func readSelfTest() (*selfTest, error) {
 	var test selfTest
 	if err := json.Unmarshal(selfTestFile, &test); err != nil {

@@ -136,14 +136,14 @@ func (t *Tokenizer) CLS() int32 { return t.cls }
 // SEP returns the id that ends a text; see CLS.
 func (t *Tokenizer) SEP() int32 { return t.sep }
 
-// count returns the number of pieces of a text, without special tokens.
+// count returns the number of pieces of a text, without special tokens. It fails if a word cannot be split.
 func (t *Tokenizer) count(text string) (int, error) {
 	ids, err := t.appendPieces(nil, text, int(^uint(0)>>1))
 	return len(ids), err
 }
 
 // appendPieces appends the ids of text's pieces, without special tokens, to ids until that has limit entries, and
-// returns the result.
+// returns the result. It fails if a word cannot be split.
 func (t *Tokenizer) appendPieces(ids []int32, text string, limit int) ([]int32, error) {
 	var err error
 	for len(text) > 0 && len(ids) < limit && err == nil {
@@ -174,7 +174,7 @@ func nextChunk(text string) (chunk, rest string) {
 
 // appendWord appends the ids of one word and returns the result: the word itself if the vocabulary has it, otherwise
 // its pieces. If the word is longer than longestWord, it stops when the result has limit ids; otherwise the result may
-// have a few more.
+// have a few more. It fails if a word cannot be split.
 func (t *Tokenizer) appendWord(ids []int32, word string, limit int) ([]int32, error) {
 	if len(word) > longestWord && utf8.RuneCountInString(word) > longestWord {
 		return t.appendLong(ids, word, limit), nil

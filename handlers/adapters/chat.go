@@ -123,7 +123,8 @@ type chatMessage struct {
 	Calls   []any     `json:"tool_calls"`
 }
 
-// UnmarshalJSON reads a message and ignores unknown fields, whatever options its caller decodes with.
+// UnmarshalJSON reads a message and ignores unknown fields, whatever options its caller decodes with. It fails if the
+// JSON is no object with the types of its fields.
 func (m *chatMessage) UnmarshalJSON(data []byte) error {
 	type plain chatMessage
 	return json.Unmarshal(data, (*plain)(m), json.RejectUnknownMembers(false))

@@ -220,7 +220,8 @@ type fetchOutput struct {
 	placeCitation
 }
 
-// fetch implements the tool fetch: the text of a passage or, if no passage has the id or From is set, of a document.
+// fetch implements the tool fetch: the text of a passage or, if no passage has the id or From is set, of a document. It
+// fails if neither exists, or reading fails.
 func (t *toolCaller) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	passage, _, err := t.engine.Passage(ctx, search.Caller{}, in.ID)
 	var refused *fault.Error

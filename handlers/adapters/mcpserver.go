@@ -150,7 +150,7 @@ func (w *sdkResponse) Header() http.Header { return w.header }
 // WriteHeader keeps the status, unless one was set before. It implements http.ResponseWriter.
 func (w *sdkResponse) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
 
-// Write keeps the text. It implements http.ResponseWriter.
+// Write keeps the text. It implements http.ResponseWriter. It never fails.
 func (w *sdkResponse) Write(text []byte) (int, error) { return w.body.Write(text) }
 
 // ServeTools serves a collection's tools by MCP over a pair of streams, such as standard input and output, and blocks.
@@ -167,14 +167,15 @@ type unsharedEngine struct{ handlers.Engine }
 // Costs returns nil: there are no other programs to wait for.
 func (unsharedEngine) Costs(front.Cost) error { return nil }
 
-// Encode returns an answer as JSON.
+// Encode returns an answer as JSON. It fails if the answer has no JSON.
 func (unsharedEngine) Encode(answer any, _ int) ([]byte, error) {
 	var b bytes.Buffer
 	err := schema.Encode(&b, answer)
 	return b.Bytes(), err
 }
 
-// runOver runs an MCP server over a pair of streams. It returns nil when the input ends.
+// runOver runs an MCP server over a pair of streams. It returns nil when the input ends. Any other error of a stream is
+// returned.
 func runOver(ctx context.Context, s *mcp.Server, in io.Reader, out io.Writer) error {
 	err := s.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: uncloseable{out}})
 	if errors.Is(err, io.EOF) {
@@ -268,7 +269,7 @@ func RelayTools(ctx context.Context, base, key string, in io.Reader, out io.Writ
 // bearerTransport is an http.RoundTripper that sends a key with each request.
 type bearerTransport string
 
-// RoundTrip sends a request with the key. It implements http.RoundTripper.
+// RoundTrip sends a request with the key. It implements http.RoundTripper. It fails if the request gets no answer.
 func (key bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if key != "" {
 		r = r.Clone(r.Context())

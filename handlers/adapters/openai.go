@@ -170,7 +170,7 @@ type modelList struct {
 	Data   []modelObject `json:"data"`
 }
 
-// listModels answers GET /v1/models with the list of modelsOf.
+// listModels answers GET /v1/models with the list of modelsOf. It never fails.
 func listModels(_ *http.Request, e handlers.AdmittedEngine) (handlers.Answer, error) {
 	return handlers.Answer{Value: modelList{Object: "list", Data: modelsOf(e)}}, nil
 }

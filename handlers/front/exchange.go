@@ -95,7 +95,7 @@ func (r *Recorder) WriteHeader(code int) {
 	r.ResponseWriter.WriteHeader(code)
 }
 
-// Write implements http.ResponseWriter, and counts the bytes.
+// Write implements http.ResponseWriter, and counts the bytes. It returns the error of the writer below.
 func (r *Recorder) Write(b []byte) (int, error) {
 	if r.code == 0 {
 		r.code = http.StatusOK

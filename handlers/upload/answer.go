@@ -91,7 +91,7 @@ func (s *Spool) Size() int64 { return s.written }
 // Begun returns false: nothing is sent before Finish.
 func (s *Spool) Begun() bool { return false }
 
-// Flush does nothing.
+// Flush does nothing. It returns nil.
 func (s *Spool) Flush() error { return nil }
 
 // Finish sends the whole answer with this status. head sets its headers. It fails if the client is gone or the
@@ -173,7 +173,7 @@ func (s *Stream) Size() int64 { return 0 } // nothing of it is kept
 // Begun reports whether something was sent.
 func (s *Stream) Begun() bool { return s.started }
 
-// Flush sends what the server has buffered.
+// Flush sends what the server has buffered. It fails if the connection does.
 func (s *Stream) Flush() error { return s.Control.Flush() }
 
 // Finish sets the headers if there were no lines, and always returns nil. It ignores its arguments: the status is 200.

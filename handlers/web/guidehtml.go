@@ -96,7 +96,7 @@ func (a accessibleRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer)
 	r.Register(extension.KindTableCell, a.renderCell)
 }
 
-// renderHeading renders a heading with an id and a link to itself.
+// renderHeading renders a heading with an id and a link to itself. It never fails.
 func (accessibleRenderer) renderHeading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	heading := n.(*ast.Heading)
 	tag := "h" + string(rune('0'+heading.Level))
@@ -110,7 +110,7 @@ func (accessibleRenderer) renderHeading(w util.BufWriter, _ []byte, n ast.Node, 
 	return ast.WalkContinue, nil
 }
 
-// renderCode renders a code block that scrolls.
+// renderCode renders a code block that scrolls. It never fails.
 func (accessibleRenderer) renderCode(
 	w util.BufWriter, source []byte, n ast.Node, entering bool,
 ) (ast.WalkStatus, error) {
@@ -126,7 +126,7 @@ func (accessibleRenderer) renderCode(
 	return ast.WalkSkipChildren, nil
 }
 
-// renderTable renders a table that scrolls.
+// renderTable renders a table that scrolls. It never fails.
 func (accessibleRenderer) renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
 		_, _ = w.WriteString(`<div class="wide" tabindex="0"><table>` + "\n")

@@ -288,7 +288,7 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 }
 
 // answerabilityOf returns how to decide whether a collection answers a question: the shipped fit, with the thresholds
-// of record if that has some; nil if none is shipped. record may be nil.
+// of record if that has some; nil if none is shipped. record may be nil. It fails if the shipped fit cannot be parsed.
 func answerabilityOf(record *calibration.Record) (*learned.Answerability, error) {
 	verdict, err := shippedVerdict()
 	if verdict == nil || err != nil {
@@ -305,7 +305,8 @@ func answerabilityOf(record *calibration.Record) (*learned.Answerability, error)
 func isMultilingual(e *experts.Expert) bool { return shipped.IsMultilingual(&e.Bundle.Manifest) }
 
 // foreignFits returns the shipped confidences and verdicts of the expert for many languages, where it is the only dense
-// source, in a collection whose words are analysed in this way; nil if the program has none.
+// source, in a collection whose words are analysed in this way; nil if the program has none. It fails if a shipped fit
+// cannot be parsed.
 func foreignFits(analysis forms.Analysis) (*learned.ForeignFits, error) {
 	prior, err := parseShipped(shipped.ForeignConfidence, calibration.ParsePrior)
 	if prior == nil || err != nil {
@@ -333,13 +334,13 @@ func foreignFits(analysis forms.Analysis) (*learned.ForeignFits, error) {
 }
 
 // shippedVerdict returns the shipped fit that decides whether a collection answers a question; nil if the program has
-// none.
+// none. It fails if the file cannot be parsed.
 func shippedVerdict() (*calibration.VerdictFit, error) {
 	return parseShipped(calibration.VerdictFile, calibration.ParseVerdict)
 }
 
 // shippedPrior returns the shipped confidences, which collections without a calibration use and calibrations begin
-// with; nil if the program has none.
+// with; nil if the program has none. It fails if the file cannot be parsed.
 func shippedPrior() (*calibration.Prior, error) {
 	return parseShipped(calibration.PriorFile, calibration.ParsePrior)
 }

@@ -25,7 +25,8 @@ type pinnedPassages struct {
 	passages storage.Passages
 }
 
-// Ordinal returns the ordinal of the passage with this id; false if there is none.
+// Ordinal returns the ordinal of the passage with this id; false if there is none. It fails if the index of ids cannot
+// be read.
 func (p pinnedPassages) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return p.passages.Ordinal(p.ctx, id)
 }

@@ -63,7 +63,8 @@ func placesWithin(files uint64) Places {
 // files.
 func MostConnections(files uint64) int { return placesWithin(files).Open }
 
-// OpenFiles returns how many files this process may open. Go has raised the limit to the largest that is allowed.
+// OpenFiles returns how many files this process may open. Go has raised the limit to the largest that is allowed. It
+// fails if the system does not say.
 func OpenFiles() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

@@ -182,7 +182,8 @@ func WriteText(d disk.Disk, dir string, text []byte) error {
 	})
 }
 
-// Format returns the text of the settings of a new collection, for its file or its manifest.
+// Format returns the text of the settings of a new collection, for its file or its manifest. It fails if a value cannot
+// be written as YAML.
 func Format(s Settings, created time.Time) ([]byte, error) {
 	return yaml.Marshal(record{created.UTC().Truncate(time.Second), s})
 }

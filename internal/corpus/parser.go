@@ -290,7 +290,7 @@ func (r *Parser) Place() Place { return r.place }
 // opened; -1 if that is not known, as for standard input. It may be called while Next runs.
 func (r *Parser) Progress() (done, total int64) { return r.source.n.Load(), r.total }
 
-// Close closes the file. Calling it again does nothing.
+// Close closes the file. Calling it again does nothing. It fails if closing does.
 func (r *Parser) Close() error {
 	if r.closer == nil {
 		return nil
@@ -320,7 +320,7 @@ type countingReader struct {
 	n  atomic.Int64
 }
 
-// Read reads from the reader below and counts the bytes.
+// Read reads from the reader below and counts the bytes. It returns the error of the reader below.
 func (c *countingReader) Read(b []byte) (int, error) {
 	n, err := c.in.Read(b)
 	c.n.Add(int64(n))

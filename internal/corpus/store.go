@@ -49,7 +49,7 @@ func newStore(path string, file *disk.Mapping) (*Store, error) {
 }
 
 // Close unmaps the store, which must not be used afterwards. Passages that were read before stay valid, but not the
-// bytes that Texts and Metadata returned.
+// bytes that Texts and Metadata returned. It fails if unmapping does.
 func (s *Store) Close() error { return s.file.Close() }
 
 // Len returns the number of passages.

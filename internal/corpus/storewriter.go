@@ -45,7 +45,7 @@ func (e *DuplicateError) Error() string {
 }
 
 // CreateStore creates a store at path, which must not exist. The file cannot be opened as a store until Close has
-// returned nil. Call Close or Abort in the end.
+// returned nil. Call Close or Abort in the end. It fails if the file cannot be made.
 func CreateStore(d disk.Disk, path string) (*StoreWriter, error) {
 	file, err := d.CreateFile(path)
 	if err != nil {
@@ -204,7 +204,8 @@ func (w *StoreWriter) completeFile() error {
 	return w.file.Sync()
 }
 
-// writePages writes entries in pages of pageEntries. It calls each, which may be nil, with the entries of each page.
+// writePages writes entries in pages of pageEntries. It calls each, which may be nil, with the entries of each page. It
+// fails if writing does.
 func (w *StoreWriter) writePages(entries []uint64, each func(page []uint64)) error {
 	buffer := make([]byte, 0, pageBytes)
 	number := uint32(0)

@@ -63,7 +63,7 @@ func NewChecked(
 	}, nil
 }
 
-// Close unmaps the file. Nothing may use its bytes afterwards.
+// Close unmaps the file. Nothing may use its bytes afterwards. It fails if unmapping does.
 func (c *ChecksummedFile) Close() error {
 	c.data = nil
 	if c.mapping == nil {

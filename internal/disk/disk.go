@@ -68,7 +68,7 @@ type File interface {
 // OS is the file system of the operating system.
 type OS struct{}
 
-// Mkdir makes a folder that only its owner may use. Its parent must exist.
+// Mkdir makes a folder that only its owner may use. Its parent must exist. It fails if there is a file of this name.
 func (OS) Mkdir(path string) error { return Mkdir(path, 0o700) }
 
 // ReadDir returns the entries of a folder, sorted by name.
@@ -132,8 +132,8 @@ func (OS) Remove(path string) error { return os.Remove(path) }
 // RemoveAll removes a file, or a folder with everything in it. It does nothing if there is none.
 func (OS) RemoveAll(path string) error { return os.RemoveAll(path) }
 
-// syncPath syncs a file or folder to the disk and waits for that. Its descriptor need not be the one that wrote:
-// what is synced is the file.
+// syncPath syncs a file or folder to the disk and waits for that. Its descriptor need not be the one that wrote: what
+// is synced is the file. It fails if the file cannot be opened or synced.
 func syncPath(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

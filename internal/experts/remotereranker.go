@@ -37,7 +37,8 @@ func openRemoteReranker(c configs.Reranker) (*remoteReranker, error) {
 }
 
 // Score implements learned.Reranker: it sends the question and the passages, each with its title, and returns a
-// Relevance for each. None is known to be cut.
+// Relevance for each. None is known to be cut. The error names the reranker and its host, and wraps that of
+// endpoints.Reranker.Score.
 func (r *remoteReranker) Score(
 	ctx context.Context,
 	question string,

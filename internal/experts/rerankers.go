@@ -144,7 +144,7 @@ func relevances(results []encoder.Relevance) []learned.Relevance {
 	return out
 }
 
-// Close closes the reader, unless the set has it among its readers.
+// Close closes the reader, unless the set has it among its readers. It returns the error of the reader's Close.
 func (r *readerAsReranker) Close() error {
 	if r.shared {
 		return nil

@@ -92,7 +92,8 @@ type toldStream struct {
 	languages []string // codes
 }
 
-// Next returns the next passage of the stream, with its language where it has none of its own.
+// Next returns the next passage of the stream, with its language where it has none of its own. It returns the stream's
+// error, which is io.EOF at its end.
 func (s *toldStream) Next() (corpus.Passage, error) {
 	p, err := s.Stream.Next()
 	if _, has := p.Metadata[LanguageKey]; err != nil || has {

@@ -42,7 +42,8 @@ func (o *Options) keepSent(
 	}, nil
 }
 
-// sentFile returns the path of the file for the vectors of an expert of the collection, in a folder that it makes.
+// sentFile returns the path of the file for the vectors of an expert of the collection, in a folder that it makes. It
+// fails if the cache or the folder cannot be made.
 func (o *Options) sentFile(at store.Location, e *experts.Expert) (string, error) {
 	cache, err := provision.CacheAt(o.Config.Cache)
 	if err != nil {

@@ -175,8 +175,8 @@ func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err er
 	return s, nil
 }
 
-// measureTop1 returns the share, from 0 to 1, of the questions whose nearest part, among those of all passages,
-// belongs to a passage that answers. It encodes all with the expert. progress may be nil.
+// measureTop1 returns the share, from 0 to 1, of the questions whose nearest part, among those of all passages, belongs
+// to a passage that answers. It encodes all with the expert. progress may be nil. It fails if encoding does.
 func (s *titleSample) measureTop1(
 	ctx context.Context, e *experts.Expert, progress func(store.Progress),
 ) (float64, error) {

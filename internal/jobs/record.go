@@ -28,7 +28,7 @@ const (
 func recordPath(dir, id string) string { return filepath.Join(dir, id+recordSuffix) }
 
 // writeRecord writes a job's file durably: the job survives a power cut once it returns nil. It makes the folder if
-// need be.
+// need be. It fails if writing does.
 func writeRecord(d disk.Disk, dir string, j *Record) error {
 	if err := makeFolder(d, dir); err != nil {
 		return err

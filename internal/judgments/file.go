@@ -87,7 +87,7 @@ func (f *JudgmentFile) rewrite() error {
 	return err
 }
 
-// appendLine appends a judgment as a line of JSON.
+// appendLine appends a judgment as a line of JSON. It fails if a value has no JSON, with nothing appended.
 func appendLine(to *bytes.Buffer, j *Judgment) error {
 	line, err := json.Marshal(j)
 	if err != nil {

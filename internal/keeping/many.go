@@ -36,7 +36,8 @@ func (m *Many) Put(ctx context.Context, id string, data []byte) error {
 	return m.failed(ctx, id, err)
 }
 
-// PutFound puts a file that was found, such as a page of a site, as Put does. No copy of a page is kept.
+// PutFound puts a file that was found, such as a page of a site, as Put does. No copy of a page is kept. It fails if
+// the file cannot be read and m stops at failures, or if Put fails.
 func (m *Many) PutFound(ctx context.Context, f documents.FoundFile) error {
 	data, err := f.Data()
 	if err != nil {

@@ -40,7 +40,7 @@ type Original struct {
 	closes func() error
 }
 
-// Close closes the file.
+// Close closes the file. It fails if closing does.
 func (o *Original) Close() error { return o.closes() }
 
 // Open returns the original of a document; the caller closes it. It reads a file of a followed folder whole, to

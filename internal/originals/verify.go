@@ -114,7 +114,7 @@ func verifyCopies(ctx context.Context, dir string) (copies int, bytes int64, err
 	return copies, bytes, nil
 }
 
-// sumOfFile returns the SHA-256 of a file in hexadecimal digits, and its size.
+// sumOfFile returns the SHA-256 of a file in hexadecimal digits, and its size. It fails if the file cannot be read.
 func sumOfFile(path string) (sum string, size int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -92,7 +92,8 @@ type attendedBody struct {
 	connection *Connection
 }
 
-// Read reads from the body, and counts the time as waiting for the caller and the bytes as sent by it.
+// Read reads from the body, and counts the time as waiting for the caller and the bytes as sent by it. It returns the
+// error of the body.
 func (b *attendedBody) Read(p []byte) (int, error) {
 	c := b.connection
 	c.changeClock(func(time.Time) { c.working-- })
@@ -110,7 +111,8 @@ type attendedWriter struct {
 	connection *Connection
 }
 
-// Write writes to the response, and counts the time as waiting for the caller.
+// Write writes to the response, and counts the time as waiting for the caller. It returns the error of the writer
+// below.
 func (w *attendedWriter) Write(p []byte) (int, error) {
 	defer w.connection.awaitCaller()()
 	return w.ResponseWriter.Write(p)

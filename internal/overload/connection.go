@@ -185,6 +185,7 @@ func (c *Connection) readPreface(b []byte) {
 }
 
 // Write writes to the connection, and counts the time and the bytes that the caller takes. Of HTTP/2 only bodies count.
+// It returns the error of the connection.
 func (c *Connection) Write(b []byte) (int, error) {
 	c.changeClock(func(time.Time) { c.writing, c.sampled = true, false })
 	n, err := c.Conn.Write(b)
@@ -256,7 +257,8 @@ func (c *Connection) CloseWrite() error {
 const linger = 500 * time.Millisecond
 
 // Close closes the connection and gives its place back. After EndReading it first closes the sending half, and discards
-// for at most linger what still comes, so that the client can read the answer.
+// for at most linger what still comes, so that the client can read the answer. It returns the error of closing the
+// connection.
 func (c *Connection) Close() error {
 	if c.noMoreReads.Load() {
 		placed := false // or others wait for it to be closed

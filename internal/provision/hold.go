@@ -54,7 +54,8 @@ func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
 }
 
 // RemoveUnused removes the folder of a collection with everything in it; without one it does nothing. If a process
-// writes to the collection, it also does nothing and returns nil.
+// writes to the collection, it also does nothing and returns nil. It fails if the LOCK cannot be opened, or removing
+// fails, with a part removed.
 func RemoveUnused(folder string) error {
 	file, err := os.Open(filepath.Join(folder, "LOCK"))
 	if err == nil {

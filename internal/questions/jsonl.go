@@ -52,7 +52,8 @@ func (w *questionLine) questionAndEarlier() (question string, before []string, e
 // name is an id in JSON: a text or, as ids of passages may be, a whole number.
 type name string
 
-// UnmarshalJSON reads a text, or a whole number as it is written. It implements json.Unmarshaler.
+// UnmarshalJSON reads a text, or a whole number as it is written. It implements json.Unmarshaler. It returns a
+// *json.UnmarshalTypeError for anything else.
 func (n *name) UnmarshalJSON(data []byte) error {
 	if c := data[0]; c == '-' || c >= '0' && c <= '9' {
 		if strings.ContainsAny(string(data), ".eE") {

@@ -25,7 +25,7 @@ type lineFile struct {
 	packed bool // with gzip
 }
 
-// Close closes the file.
+// Close closes the file. It fails if closing does.
 func (o *lineFile) Close() error { return o.file.Close() }
 
 // openLines opens a text file: it decompresses gzip, skips a byte order mark and converts UTF-16. It fails if the file

@@ -65,11 +65,12 @@ type SiteFiles struct {
 	spool  string
 }
 
-// Close removes the contents of the pages.
+// Close removes the contents of the pages. It fails if removing does.
 func (f *SiteFiles) Close() error { return os.RemoveAll(f.spool) }
 
 // KeepMemory writes down what the next reading needs to know of this one, once the collection has the pages. Those that
-// could not be read are fetched again the next time. It does nothing without a path.
+// could not be read are fetched again the next time. It does nothing without a path. It fails if the file cannot be
+// written.
 func (f *SiteFiles) KeepMemory(path string, failed []string) error {
 	if path == "" {
 		return nil
@@ -90,6 +91,7 @@ func ReadSite(ctx context.Context, r SiteReading) (*SiteFiles, error) {
 }
 
 // read goes through the site. had are the addresses of pages that the collection has, and before what is known of them.
+// It fails if the site cannot be read, after which no temporary files are left.
 func (r SiteReading) read(
 	ctx context.Context, had []string, before *sites.Memory,
 ) (files *SiteFiles, reading *sites.Reading, err error) {

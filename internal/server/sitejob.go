@@ -101,7 +101,7 @@ func (s *collection) siteReading(site *jobs.SiteRequest) (r SiteReading, err err
 }
 
 // siteMemory returns the file with what is known of a site: in the collection's folder, or of a collection in a store
-// in the cache of this machine.
+// in the cache of this machine. It fails if the address is none, or the cache cannot be made.
 func (s *collection) siteMemory(start string) (string, error) {
 	mark, err := documents.RootOf(start)
 	if err != nil {
@@ -115,6 +115,7 @@ func (s *collection) siteMemory(start string) (string, error) {
 
 // SiteMemoryElsewhere returns the file in the cache with what is known of a site, for a collection that has no folder
 // on this machine. target is the address of its store or server, mark that of the site's documents (documents.RootOf).
+// It fails if the folder cannot be made.
 func SiteMemoryElsewhere(cache, target, mark string) (string, error) {
 	at, err := provision.CacheAt(cache)
 	if err != nil {
@@ -125,7 +126,7 @@ func SiteMemoryElsewhere(cache, target, mark string) (string, error) {
 }
 
 // addPage adds the one page of a reading as a document that follows no site, or replaces the document that has its
-// address as id.
+// address as id. It fails if the page is not read, with the reason, or the document cannot be stored.
 func (t SiteTarget) addPage(ctx context.Context, r SiteReading) (synced keeping.SyncReport, err error) {
 	r.Render = t.Reader.Render
 	r.Warned = t.Warned

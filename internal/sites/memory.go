@@ -118,7 +118,8 @@ func (m *Memory) Forget(address string) {
 	}
 }
 
-// Save writes the memory, and makes the folder if need be. It replaces the file as a whole.
+// Save writes the memory, and makes the folder if need be. It replaces the file as a whole. It fails if the file cannot
+// be written.
 func (m *Memory) Save(d disk.Disk, path string) error {
 	file := memoryFile{Format: memoryFormat, Ignored: m.ignored}
 	numbers := map[string]int{}

@@ -470,7 +470,7 @@ func (r *reader) ask(ctx context.Context, t turn) asked {
 	return asked{answer: a, err: err}
 }
 
-// spool writes the content of a page to a file, and returns its path.
+// spool writes the content of a page to a file, and returns its path. It fails if writing does.
 func (r *reader) spool(body []byte) (string, error) {
 	name := filepath.Join(r.Spool, strconv.Itoa(r.asked))
 	return name, os.WriteFile(name, body, 0o600)

@@ -64,7 +64,8 @@ func (f *folders) Find(_ context.Context, name string) (*ListedCollection, error
 	return &l, nil
 }
 
-// Examine describes the collections, and sets Err of those that cannot be opened, by their manifests.
+// Examine describes the collections, and sets Err of those that cannot be opened, by their manifests. It fails if the
+// collections cannot be listed.
 func (f *folders) Examine(ctx context.Context) ([]ListedCollection, error) {
 	all, err := f.List(ctx)
 	for i := range all {

@@ -57,7 +57,7 @@ func accessOf(c configs.Cluster) (cluster.Access, error) {
 }
 
 // Experts returns the experts of the configured collection; nil if there is none. In a store whose first indexing has
-// not ended they are those that it will have.
+// not ended they are those that it will have. It fails if the store's address is none, or its manifest cannot be read.
 func Experts(ctx context.Context, config configs.Config) ([]store.Expert, error) {
 	at, err := At(config)
 	if err != nil {

@@ -119,10 +119,10 @@ type client struct {
 	failing atomic.Bool
 }
 
-// Start does nothing.
+// Start does nothing. It returns nil.
 func (c *client) Start(context.Context) error { return nil }
 
-// Stop does nothing.
+// Stop does nothing. It returns nil.
 func (c *client) Stop(context.Context) error { return nil }
 
 // UploadTraces posts spans to the collector; it logs the first failure and when sending works again, and returns nil.

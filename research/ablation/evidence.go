@@ -40,7 +40,7 @@ func onlyThese(names ...string) choice {
 }
 
 // restrictTo returns the evidence of the chosen sources for the questions of the chosen domains (nil: of all), as if
-// the other sources were not there. e stays as it is.
+// the other sources were not there. e stays as it is. It fails if a question's scores do not fit its sources.
 func (e *evidence) restrictTo(choose choice, domains func(string) bool) (*evidence, error) {
 	out := &evidence{gate: e.gate}
 	for _, name := range e.Sources {

@@ -145,7 +145,7 @@ func (r rankedAnswers) pickAnswers(places []int) []calibration.MethodAnswer {
 }
 
 // confidence returns the confidence of the first passage, fitted as calibrating does: to the answers of gates of other
-// folds. prior may be nil.
+// folds. prior may be nil. It fails if a fit does.
 func (e *evidence) confidence(
 	ctx context.Context,
 	part []calibration.Question,

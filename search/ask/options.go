@@ -24,7 +24,7 @@ type AnswerOptions struct {
 }
 
 // MarshalJSON writes true or false if no option is set, otherwise an object. It implements json.Marshaler. Form is not
-// written.
+// written. It never fails.
 func (o AnswerOptions) MarshalJSON() ([]byte, error) {
 	object := answerObject{o.Reader, o.Passages, o.Combine, o.MaxTokens, o.MinChance}
 	if !o.Wanted || object == (answerObject{}) {
@@ -79,7 +79,8 @@ type RerankOptions struct {
 	Passages int    // the number of first passages to score; 0: 20
 }
 
-// MarshalJSON writes "auto", true or false if no option is set, otherwise an object. It implements json.Marshaler.
+// MarshalJSON writes "auto", true or false if no option is set, otherwise an object. It implements json.Marshaler. It
+// never fails.
 func (o RerankOptions) MarshalJSON() ([]byte, error) {
 	if o.Auto {
 		return json.Marshal(RerankAuto)
@@ -92,7 +93,7 @@ func (o RerankOptions) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads true, false, "auto" or an object, which means true with options; null gives the zero value. It
-// implements json.Unmarshaler.
+// implements json.Unmarshaler. It fails for anything else.
 func (o *RerankOptions) UnmarshalJSON(data []byte) error {
 	*o = RerankOptions{}
 	if string(data) == "null" {

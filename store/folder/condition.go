@@ -137,7 +137,8 @@ func (g *Generation) filterWorded(at int, words []uint64, c Condition) (count in
 //
 // A wording of several words is compared with the passages' texts, unless more than mostCompared passages have to be
 // compared: then those count that have its terms side by side. If a wording has only stop words, all of among have to
-// be compared; if these are too many, wordingBits returns nil, and the caller must not exclude any passage.
+// be compared; if these are too many, wordingBits returns nil, and the caller must not exclude any passage. It fails
+// for a damaged index, or if a passage cannot be read.
 func (g *Generation) wordingBits(at int, text string, among []uint64) ([]uint64, error) {
 	wording := bm25.WordingOf(text)
 	having, err := g.words.Having(at, text)

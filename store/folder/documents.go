@@ -68,9 +68,9 @@ func (f *firsts) ordinals() ([]rank.Ordinal, error) {
 	return f.all, nil
 }
 
-// DocumentsAfter returns at most limit live passages that are the first of their document and whose ids come after
-// id, in the order of the ids' bytes. "" is before all ids. It returns nil if limit is less than 1 or none is left.
-// The first call reads all ids of each segment.
+// DocumentsAfter returns at most limit live passages that are the first of their document and whose ids come after id,
+// in the order of the ids' bytes. "" is before all ids. It returns nil if limit is less than 1 or none is left. The
+// first call reads all ids of each segment. It fails if an id cannot be read.
 func (g *Generation) DocumentsAfter(id string, limit int) (out []rank.Ordinal, err error) {
 	left := make([][]rank.Ordinal, len(g.segments))
 	ids := make([]string, len(g.segments)) // of the first of left; "" where none is left

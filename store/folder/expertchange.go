@@ -82,7 +82,7 @@ func (w *writer) addExpert(
 
 // lookAt writes how an encoder reads the passages of a segment (how many tokens, what it cuts) and returns the files.
 // It returns nil if the encoder cannot tell. The caller calls it for a segment without these. dir is the segment's
-// folder.
+// folder. It fails if a passage cannot be read, or writing does.
 func (w *writer) lookAt(
 	ctx context.Context,
 	dir string,

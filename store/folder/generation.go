@@ -38,7 +38,8 @@ type Generation struct {
 
 // openGeneration opens the files that a manifest names; opened says whether all, or which only. The generation is
 // pinned once; the caller releases it. With everything, it returns an ErrOtherAnalyser fault if the words were analysed
-// differently than this program does. If a file cannot be opened, it closes those that it has opened.
+// differently than this program does. If a file cannot be opened, it closes those that it has opened. It then returns
+// the error of opening.
 func openGeneration(files *sharedFiles, dir string, m *manifest.Manifest, opened parts) (*Generation, error) {
 	g := &Generation{dir: dir, manifest: m, files: files}
 	g.pins.Store(1)

@@ -102,7 +102,7 @@ func (o *LiveOptions) complete() error {
 
 // OpenLive opens a collection for searching and changing: it takes its lock, reads its log and starts the goroutines.
 // o.Build.Experts must be the encoders of all its experts. It returns ErrLocked if another writer has the collection.
-// The caller closes it.
+// The caller closes it. It fails if a file cannot be opened or the log is damaged.
 func OpenLive(dir string, o LiveOptions) (*Live, error) { return openLive(disk.OS{}, dir, o) }
 
 // openLive opens a collection on the disk d for searching and changing: it takes its lock, reads its log and starts
@@ -177,7 +177,8 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 func (l *Live) Collection() *Collection { return l.collection }
 
 // Close stops accepting changes and ends the goroutines. Acknowledged changes stay in the log; unfinished segments are
-// made again the next time. Pinned generations stay open. A second call returns nil.
+// made again the next time. Pinned generations stay open. A second call returns nil. It returns the errors of closing
+// the files.
 func (l *Live) Close() error {
 	l.mu.Lock()
 	if l.closed {

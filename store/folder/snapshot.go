@@ -30,7 +30,8 @@ type SnapshotReport struct {
 // and takes no space until the collection drops the files. Both must be on one file system. The copy is a complete
 // collection with an identity of its own. It is made as out.tmp and renamed, so it is there whole or not at all; what
 // an interrupted snapshot left is replaced. It needs no lock and works while a server has the collection, but a change
-// that is only in the log is not in the copy (Live.Snapshot).
+// that is only in the log is not in the copy (Live.Snapshot). It fails if out exists or a link cannot be made, as
+// between two file systems.
 func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err error) {
 	id := NewID()
 	err = withNewest(disk.OS{}, dir, func(m *manifest.Manifest) (err error) {

@@ -147,7 +147,8 @@ func Verify(ctx context.Context, dir string, progress func(store.Progress)) (Ver
 }
 
 // KeptCopies returns the SHA-256 of each uploaded file of which the collection in dir keeps a copy, with the id of a
-// document that was read from it. It reads all live passages. The map is empty and not nil if there is none.
+// document that was read from it. It reads all live passages. The map is empty and not nil if there is none. It fails
+// if a file cannot be opened or a passage not be read.
 func KeptCopies(ctx context.Context, dir string) (documents map[string]string, err error) {
 	c, err := Open(dir)
 	if err != nil {

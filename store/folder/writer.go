@@ -144,7 +144,8 @@ func (w *writer) openAll() error {
 	return nil
 }
 
-// Close gives the lock back. No method may be running. A second call returns nil.
+// Close gives the lock back. No method may be running. A second call returns nil. It fails if the lock file cannot be
+// closed.
 func (w *writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

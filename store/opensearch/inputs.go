@@ -198,7 +198,8 @@ func (i *Inputs) read(ctx context.Context) (l inputList, version string, err err
 }
 
 // Remove removes the chunks and the head of an input, and then its name from the list. It does nothing if there is
-// none. After an interruption it may be called again: chunks go from the last one to the first.
+// none. After an interruption it may be called again: chunks go from the last one to the first. It fails if the cluster
+// does, with some chunks removed.
 func (i *Inputs) Remove(ctx context.Context, name string) error {
 	n := int64(0)
 	for {

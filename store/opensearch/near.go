@@ -53,7 +53,7 @@ func (w words) NearScores(ctx context.Context, question string, passages []rank.
 }
 
 // ExplainNear returns the terms of a question that count towards a passage's score of NearScores, which is the sum of
-// their idf; nil for a passage that is gone.
+// their idf; nil for a passage that is gone. It fails if the cluster does.
 func (w words) ExplainNear(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	near, err := w.nearness(ctx, question)
 	if err != nil {

@@ -49,7 +49,8 @@ type registerDocument struct {
 	Pending bool            `json:"pending,omitempty"`
 }
 
-// Read returns the data that was written last, JSON, and its version; nil and "" if there is no register.
+// Read returns the data that was written last, JSON, and its version; nil and "" if there is no register. It fails if
+// the cluster does.
 func (r *Register) Read(ctx context.Context) (data []byte, version string, err error) {
 	answer, err := r.ask(ctx, "GET", r.path("?_source=true"), nil)
 	if cluster.IsStatus(err, 404) { // the register, or the index

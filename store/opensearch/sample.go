@@ -115,7 +115,7 @@ func drawSearch(query object, order ...any) object {
 
 // readVectors sets the vectors and codes of the sample's passages: those of old if the passage is in the same state,
 // else as they are read from the index, with their new state. Passages that are gone by now are taken out of the
-// sample. old may be nil.
+// sample. old may be nil. It fails if the cluster does, with the sample perhaps half set.
 func (s *sample) readVectors(ctx context.Context, store *Store, old *sample) error {
 	keepers := store.Manifest().Keepers()
 	var missing []string

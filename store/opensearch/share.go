@@ -47,7 +47,7 @@ const (
 // BuildShare adds the passages of one share to an index, while other processes add those of the other shares; it makes
 // the index if there is none. Meanwhile the index has no copies and is not refreshed. The process that ends last
 // restores both, waits for the copies, and writes the manifest. A share that was interrupted goes on when it is started
-// again; until then the index is not finished.
+// again; until then the index is not finished. It fails if the cluster does, or an encoder, or source.
 func BuildShare(
 	ctx context.Context,
 	client *cluster.Client,

@@ -108,10 +108,10 @@ func (s *Store) incompleteDocuments(ids []string, read []corpus.Passage) (places
 	return places
 }
 
-// makeStandIns returns the changes that write the stand-ins of a document that is replaced (standInSuffix): of the
-// new version for its first passage, all[0], and of the old one for each other passage that is put. record is the
-// document of the first passage as it is now, with metadata. It returns nil if record is not of a document yet. It
-// reads the old passages from the index.
+// makeStandIns returns the changes that write the stand-ins of a document that is replaced (standInSuffix): of the new
+// version for its first passage, all[0], and of the old one for each other passage that is put. record is the document
+// of the first passage as it is now, with metadata. It returns nil if record is not of a document yet. It reads the old
+// passages from the index. It fails if the cluster does.
 func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schema.StoredDocument) ([]*attempt, error) {
 	waited := &waitedTime{}
 	counts, err := record.Source.DocumentVersion(all[0].result.ID)

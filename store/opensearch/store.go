@@ -244,7 +244,7 @@ func (s *Store) Configure(ctx context.Context, text string) error {
 }
 
 // putMapping writes _meta and adds fields to the mapping; nil adds none. On success s.about is the new one. Only
-// changeMeta and others that hold the lease of _meta may call it.
+// changeMeta and others that hold the lease of _meta may call it. It fails if the cluster does.
 func (s *Store) putMapping(ctx context.Context, about schema.Meta, fields object) error {
 	change := object{"_meta": object{"conclave": about}}
 	if fields != nil {

@@ -290,7 +290,7 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, e
 }
 
 // shardCounts returns the statistics of terms in one shard, nil if the shard has no passage. body is that of
-// termStatisticsBody.
+// termStatisticsBody. It fails if the cluster does, or a shard does not answer.
 func (c *Corpus) shardCounts(ctx context.Context, shard int, body []byte) (shardStatistics, error) {
 	route, err := c.shardRoute(ctx, shard)
 	if err != nil || route == "" {

@@ -96,9 +96,9 @@ const (
 )
 
 // compareWordings reads the passages that may have a wording, among those that meet the clauses among, and sets exact
-// to the query of those that have it as it is written. It does so for wordings of several words, and for those
-// without terms, unless more than mostCompared passages, or comparedBytes, would have to be read: then exact stays
-// nil.
+// to the query of those that have it as it is written. It does so for wordings of several words, and for those without
+// terms, unless more than mostCompared passages, or comparedBytes, would have to be read: then exact stays nil. It
+// fails if the cluster does.
 func (s *Store) compareWordings(ctx context.Context, wordings []*wording, among []any) error {
 	var todo []*wording
 	var searches []object

@@ -32,7 +32,7 @@ func (s *plainHandler) Enabled(_ context.Context, level slog.Level) bool {
 }
 
 // Handle implements slog.Handler: it writes "conclave: MESSAGE (expert wiki): why". The attributes cause and why follow
-// the colon, with hints on lines of their own; the others stand in the brackets.
+// the colon, with hints on lines of their own; the others stand in the brackets. It fails if writing does.
 func (s *plainHandler) Handle(_ context.Context, r slog.Record) error {
 	var attributes []string
 	why := ""

@@ -156,7 +156,7 @@ func (m *Model) writeWeights(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// writeFloats writes numbers as little-endian float32.
+// writeFloats writes numbers as little-endian float32. It fails if writing does.
 func writeFloats(w io.Writer, values []float32) error {
 	buffer := make([]byte, 0, 1<<14)
 	for i, v := range values {

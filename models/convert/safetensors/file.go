@@ -116,7 +116,8 @@ func New(source io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// Close closes the file of a File that Open returned; for one from New it does nothing and returns nil.
+// Close closes the file of a File that Open returned; for one from New it does nothing and returns nil. It fails if
+// closing does.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil

@@ -52,7 +52,7 @@ func openRows(path string, dim int) (*Rows, error) {
 	return r, nil
 }
 
-// Close closes the file.
+// Close closes the file. It fails if closing does.
 func (r *Rows) Close() error { return r.file.Close() }
 
 // All yields each row once, from the current position on; a row is valid until the next one only. It ends after an

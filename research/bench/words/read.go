@@ -28,8 +28,8 @@ func ReadPassages(inputs []corpus.Input) (passages []corpus.Passage, err error) 
 	}
 }
 
-// ReadQuestions returns the texts of the questions in files, in their order. It stops at the first file that cannot
-// be read.
+// ReadQuestions returns the texts of the questions in files, in their order. It stops at the first file that cannot be
+// read. It returns the error of reading that file.
 func ReadQuestions(paths []string) (texts []string, err error) {
 	for _, path := range paths {
 		set, err := questions.Read(questions.QuestionFile{Path: path})

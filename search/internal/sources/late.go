@@ -27,7 +27,8 @@ func (x *lateSource) TakesPart(w *Selection, m *fusion.Method) bool {
 }
 
 // ask implements Source. It encodes the question, one vector for each token, and sets the functions of f that score and
-// highlight passages later, when the other sources have answered.
+// highlight passages later, when the other sources have answered. It fails if encoding does, or the vectors cannot be
+// opened.
 func (x *lateSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	f.Follows, f.WantsRandomScores = true, true
 	if x.Model.Encoder.Readable(p.Inquiry.Question) == 0 {

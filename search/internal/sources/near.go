@@ -27,7 +27,7 @@ func (x *nearSource) isAvailable(in storage.Indexes) bool {
 }
 
 // ask implements Source. It sets the functions of f that score and explain passages later, when the other sources have
-// answered.
+// answered. It fails if the word index does not score nearness.
 func (x *nearSource) ask(_ context.Context, p *Findings, f *Finding) error {
 	index, ok := p.View.Narrowed.Words().(storage.NearScorer)
 	if !ok {

@@ -21,7 +21,7 @@ func (w *wordSource) TakesPart(selection *Selection, m *fusion.Method) bool {
 }
 
 // ask implements Source. It searches the words of the question, their synonyms and the parts of its compounds, and
-// reads the question's keys.
+// reads the question's keys. It fails if the index does, or the collection has none.
 func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	index := p.View.Narrowed.Words()
 	if index == nil {
@@ -72,7 +72,7 @@ func (w *phraseSource) TakesPart(selection *Selection, m *fusion.Method) bool {
 // isAvailable implements Source: it reports whether there is a phrase index.
 func (w *phraseSource) isAvailable(in storage.Indexes) bool { return in.Phrases() != nil }
 
-// ask implements Source: it searches the phrases of the question.
+// ask implements Source: it searches the phrases of the question. It fails if the index does.
 func (w *phraseSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	return p.searchWords(ctx, f, p.View.Narrowed.Phrases(), p.Inquiry.Question, func(context.Context) error { return nil })
 }

@@ -15,9 +15,9 @@ const caughtUp = 1000
 
 // AddExpert adds an expert to a collection that is served. It first encodes the passages into the file scratch, while
 // searches and writing go on. Only the last passages, the graphs and the publishing hold up changes, which are
-// acknowledged and become visible later. If it is interrupted, a call with the same scratch goes on. It does nothing
-// if the collection has vectors of this very encoder. Of o, only Index and Threads count. report is called with the
-// progress of encoding.
+// acknowledged and become visible later. If it is interrupted, a call with the same scratch goes on. It does nothing if
+// the collection has vectors of this very encoder. Of o, only Index and Threads count. report is called with the
+// progress of encoding. It fails if encoding, writing or publishing does.
 func AddExpert(
 	ctx context.Context,
 	live *folder.Live,

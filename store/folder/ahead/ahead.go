@@ -208,7 +208,8 @@ func (a *Ahead) size() int {
 	return len(a.known)
 }
 
-// Close closes the file and keeps it on the disk. From then on every passage is encoded. A second call returns nil.
+// Close closes the file and keeps it on the disk. From then on every passage is encoded. A second call returns nil. It
+// fails if closing does.
 func (a *Ahead) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -105,7 +105,7 @@ func stampOf(path string) fileStamp {
 }
 
 // Calibration returns the text of the collection's calibration; nil if there is none. It also notes the state of the
-// files for recordChanged.
+// files for recordChanged. It fails if the file cannot be read.
 func (b *backend) Calibration() ([]byte, error) {
 	stamp := b.stampOfRecord() // before it is read: one that comes now is seen later
 	text, err := calibration.RecordText(b.dir)
@@ -134,7 +134,8 @@ func (b *backend) Calibrate(_ context.Context, text []byte) error {
 	return calibration.PutRecord(b.dir, text)
 }
 
-// Settings returns the text of the collection's settings file; nil if there is none.
+// Settings returns the text of the collection's settings file; nil if there is none. It fails if the file cannot be
+// read.
 func (b *backend) Settings() ([]byte, error) { return location{b.dir}.Settings(context.Background()) }
 
 // Configure replaces the settings' file by text. It fails if the file cannot be written.

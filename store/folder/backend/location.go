@@ -20,7 +20,7 @@ type location struct{ dir string }
 func At(dir string) store.Location { return location{dir} }
 
 // Experts returns the experts of the collection, empty and not nil if it has none. It returns nil if the folder has no
-// collection, or one whose first indexing has not ended.
+// collection, or one whose first indexing has not ended. It fails if the manifest cannot be read.
 func (l location) Experts(context.Context) ([]store.Expert, error) {
 	c, err := folder.Open(l.dir)
 	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
@@ -39,7 +39,8 @@ func (l location) Words(context.Context) (store.WordConstants, error) {
 	return folder.WordParams(l.dir)
 }
 
-// Settings returns the text of the collection's settings file; nil if there is none.
+// Settings returns the text of the collection's settings file; nil if there is none. It fails if the file cannot be
+// read.
 func (l location) Settings(context.Context) ([]byte, error) {
 	return collections.ReadText(disk.OS{}, l.dir)
 }
@@ -72,7 +73,7 @@ func (l location) Index(
 }
 
 // configure writes o.Settings, if there are any, into a collection that was indexed. If built is not nil, it only
-// returns that.
+// returns that. It fails if writing does.
 func (l location) configure(o store.BuildOptions, built error) error {
 	if built != nil || o.Settings == nil {
 		return built

@@ -127,9 +127,9 @@ func (w writer) Experts() (store.ServedExperts, error) { return servedExperts{w.
 
 type servedExperts struct{ live *folder.Live }
 
-// Add encodes all passages with one more expert while searches and changes go on, and returns when searches have it.
-// It keeps the vectors in the file scratch, so that a call with the same file after an interruption goes on.
-// o.Progress may be nil.
+// Add encodes all passages with one more expert while searches and changes go on, and returns when searches have it. It
+// keeps the vectors in the file scratch, so that a call with the same file after an interruption goes on. o.Progress
+// may be nil. It fails if encoding, writing or publishing does.
 func (x servedExperts) Add(
 	ctx context.Context,
 	e store.PassageEncoder,

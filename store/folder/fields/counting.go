@@ -15,9 +15,9 @@ type Count struct {
 }
 
 // Counts calls yield with each value of a field that a passage of among has, and the number of these passages: words
-// first, then numbers, then booleans, each in ascending order. among has a bit for each passage; nil stands for all.
-// Of a passage with words in the field, only the words count: a number or boolean that was written as text is not
-// counted a second time as a number or boolean. Dates count as the words they are written in.
+// first, then numbers, then booleans, each in ascending order. among has a bit for each passage; nil stands for all. Of
+// a passage with words in the field, only the words count: a number or boolean that was written as text is not counted
+// a second time as a number or boolean. Dates count as the words they are written in. It fails for a damaged index.
 func (x *Index) Counts(field string, among []uint64, yield func(Count)) error {
 	worded := make([]uint64, (uint64(x.passages)+63)/64)
 	for _, kind := range []conditions.Kind{conditions.Words, conditions.Numbers, conditions.Bools} {

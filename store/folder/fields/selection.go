@@ -38,7 +38,7 @@ func (x *Index) MarkAll(field string, bits []uint64) error {
 }
 
 // Kinds returns the kinds of values that a field has; nil if no passage has it. Words that are all dates count as dates
-// only.
+// only. It fails for a damaged index.
 func (x *Index) Kinds(field string) (kinds []conditions.Kind, err error) {
 	dates := uint32(0)
 	for _, kind := range conditions.Kinds() { // words last

@@ -21,8 +21,8 @@ func (a among) Facet(_ context.Context, field string, size int) (storage.Facet, 
 }
 
 // facet returns the size most frequent values of a field in the passages of a selection, equally frequent ones in the
-// order of storage.SortFacet, and as Other how often the remaining ones occur. A nil selection stands for all
-// passages.
+// order of storage.SortFacet, and as Other how often the remaining ones occur. A nil selection stands for all passages.
+// It fails for a damaged index.
 func facet(g *folder.Generation, s *folder.Selection, field string, size int) (out storage.Facet, err error) {
 	counts, err := g.Counts(s, field)
 	if err != nil {

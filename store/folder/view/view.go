@@ -168,13 +168,13 @@ func (p passages) Sample(n int) []rank.Ordinal {
 }
 
 // After returns at most limit passages whose ids come after id, in the order of ids; nil if none is left. It never
-// waits, so it ignores the context.
+// waits, so it ignores the context. It fails if an id cannot be read.
 func (p passages) After(_ context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.Generation.After(id, limit)
 }
 
-// DocumentsAfter returns at most limit first passages of documents whose ids come after id, in the order of ids; nil
-// if none is left. It ignores the context; the first call reads all ids.
+// DocumentsAfter returns at most limit first passages of documents whose ids come after id, in the order of ids; nil if
+// none is left. It ignores the context; the first call reads all ids. It fails if an id cannot be read.
 func (p passages) DocumentsAfter(_ context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.Generation.DocumentsAfter(id, limit)
 }

@@ -60,7 +60,7 @@ func (l *location) openStore(ctx context.Context) (*opensearch.Store, error) {
 }
 
 // planned returns the manifest that the index has, or will have when the indexing under way ends; nil if there is no
-// index.
+// index. It fails if the cluster does not answer.
 func (l *location) planned(ctx context.Context) (*schema.Manifest, error) {
 	client, err := l.connect(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (l *location) planned(ctx context.Context) (*schema.Manifest, error) {
 }
 
 // Experts returns the experts of the index's manifest, also of one whose indexing has not ended; nil if there is no
-// index.
+// index. It fails if the cluster does not answer.
 func (l *location) Experts(ctx context.Context) ([]store.Expert, error) {
 	m, err := l.planned(ctx)
 	if m == nil || err != nil {
@@ -93,7 +93,8 @@ func (l *location) Words(ctx context.Context) (store.WordConstants, error) {
 	return m.Words.Params(), nil
 }
 
-// Settings returns the text of the settings in the index's manifest; nil if there is no index or it has none.
+// Settings returns the text of the settings in the index's manifest; nil if there is no index or it has none. It fails
+// if the cluster does not answer.
 func (l *location) Settings(ctx context.Context) ([]byte, error) {
 	m, err := l.planned(ctx)
 	return settingsOf(m), err
@@ -112,9 +113,9 @@ func expertsOf(m *schema.Manifest) []store.Expert {
 	return out
 }
 
-// Index adds the passages of a source to the index, which it makes, with o.Calibration, if there is none. It then
-// keeps o.Settings unless they are nil. With o.Share it adds one share of the passages, beside other processes, and
-// keeps neither calibration nor settings.
+// Index adds the passages of a source to the index, which it makes, with o.Calibration, if there is none. It then keeps
+// o.Settings unless they are nil. With o.Share it adds one share of the passages, beside other processes, and keeps
+// neither calibration nor settings. It fails if the cluster does, or an encoder, or source.
 func (l *location) Index(
 	ctx context.Context,
 	source store.Stream,

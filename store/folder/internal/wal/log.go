@@ -300,7 +300,8 @@ func (l *Log) Size() int64 {
 	return int64(l.sectors) * SectorBytes
 }
 
-// Close closes the log, after a durable record that the last change was acknowledged. A second call returns nil.
+// Close closes the log, after a durable record that the last change was acknowledged. A second call returns nil. It
+// fails if syncing or closing does; it is closed all the same.
 func (l *Log) Close() error {
 	if l.Confirm(); l.File == nil {
 		return nil

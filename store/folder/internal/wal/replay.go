@@ -118,8 +118,8 @@ func readLog(d disk.Disk, dir, id string, applied uint64, visit Visit) (found fo
 	return found, nil
 }
 
-// logFiles returns the files of a log, in the order of their changes; nil if there is no log. dir is the folder of
-// the log, id the collection's identity.
+// logFiles returns the files of a log, in the order of their changes; nil if there is no log. dir is the folder of the
+// log, id the collection's identity. It fails if the folder cannot be read.
 func logFiles(d disk.Disk, dir, id string) (files []*LogIdentity, err error) {
 	entries, err := d.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
