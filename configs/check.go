@@ -232,7 +232,7 @@ func numberOf(v reflect.Value) float64 {
 }
 
 // checkForm reports whether a text has the form of a kind, such as "address" or "origin", and returns a description of
-// the form for error messages. For a kind that it does not know, every text has the form.
+// the form for error messages. For a kind that it does not know, every text has the form. allowed is "" then.
 func checkForm(kind, text string) (allowed string, good bool) {
 	switch kind {
 	case "address":

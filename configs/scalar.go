@@ -62,7 +62,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte("…"), nil }
 
 // parseScalar sets v from a text. allowed describes the texts of v's type, for error messages. v must be addressable;
 // for other types than those of numbers, times and booleans it must be a string, which every text fits. If the text
-// does not fit, v may be changed.
+// does not fit, v may be changed. allowed is "" for a string.
 func parseScalar(text string, v reflect.Value) (allowed string, err error) {
 	switch into := v.Addr().Interface().(type) {
 	case *bool:

@@ -113,8 +113,8 @@ func (f *formulaReader) say(text string) {
 	}
 }
 
-// end ends the innermost element and adds its text to the element around it. With the end of the outermost element
-// it returns the formula on one line and true. It panics outside of a formula.
+// end ends the innermost element and adds its text to the element around it. With the end of the outermost element it
+// returns the formula on one line and true. It panics outside of a formula. Before that it returns "" and false.
 func (f *formulaReader) end() (formula string, done bool) {
 	f.inRun = false
 	n := len(f.open) - 1

@@ -82,9 +82,9 @@ func isSameLine(part, letter image.Rectangle) bool {
 	return 2*shared > min(part.Dy(), letter.Dy())
 }
 
-// commonLetters returns, in ascending order, the indexes of the characters of a page that are letters or digits in
-// a run of sameLetters, or of all letters of a shorter text, that the text has too. Runs shorter than sureLetters
-// count only near a longer one.
+// commonLetters returns, in ascending order, the indexes of the characters of a page that are letters or digits in a
+// run of sameLetters, or of all letters of a shorter text, that the text has too. Runs shorter than sureLetters count
+// only near a longer one. It returns nil for a text without letters and digits.
 func commonLetters(page []rune, text string) (found []int) {
 	wanted, _ := lettersOf([]rune(text))
 	size := min(sameLetters, len(wanted))

@@ -36,7 +36,7 @@ func NewReranker(s Server) (*Reranker, error) {
 const rerankBytes = 1 << 20
 
 // Score returns a score for each passage, in their order: the greater, the better it answers. Probabilities become
-// logits. It asks once. The error is an *Error, or ctx's.
+// logits. It asks once. The error is an *Error, or ctx's. Without passages it asks nothing and returns nil.
 func (r *Reranker) Score(ctx context.Context, question string, passages []string) ([]float64, error) {
 	if len(passages) == 0 {
 		return nil, nil

@@ -44,7 +44,7 @@ func withOracles(m *DomainResults, methods []Method, own string) [][]Outcome {
 	return out
 }
 
-// oracleMethods returns the methods whose outcomes withOracles adds.
+// oracleMethods returns the methods whose outcomes withOracles adds. It returns nil for fewer than two experts.
 func oracleMethods(methods []Method) []Method {
 	experts, words := 0, 0
 	for _, m := range methods {

@@ -317,8 +317,8 @@ func mixtureConfidences(parts []part, method int) (all []calibration.Outcome) {
 	return all
 }
 
-// accuracyCurve returns the accuracy at k, from 1 to depth: by judgements where any question
-// has some, else by answers.
+// accuracyCurve returns the accuracy at k, from 1 to depth: by judgements where any question has some, else by answers.
+// It returns nil if no question can be answered.
 func accuracyCurve(parts []part, method, depth int) []float64 {
 	measure := Metric{score: func(o *Outcome) float64 { return float64(o.First) }}
 	firsts := scoresOf(parts, method, measure)

@@ -207,7 +207,7 @@ func checkEncoding(name string) *schema.Problem {
 }
 
 // setDescription sets f.Modified and f.Metadata from the texts with these names in texts, if given. It returns a
-// problem if the time is not in RFC 3339 or the metadata are not a JSON object.
+// problem if the time is not in RFC 3339 or the metadata are not a JSON object. Otherwise it returns nil.
 func setDescription(f *keeping.DocumentFile, texts map[string]string) *schema.Problem {
 	wrong := func(name, detail string) *schema.Problem {
 		return schema.NewProblem("invalid_document", fmt.Sprintf("%s %s.", name, detail),

@@ -172,7 +172,8 @@ func zipForm(to io.Writer, parts *multipart.Reader, most int64) error {
 	return w.Close()
 }
 
-// fileNameOf returns the file name of a part of a form with its folders, which mime/multipart would cut off.
+// fileNameOf returns the file name of a part of a form with its folders, which mime/multipart would cut off. It returns
+// "" if the part has none.
 func fileNameOf(part *multipart.Part) string {
 	_, parameters, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {

@@ -253,7 +253,7 @@ func (a *API) answerSearch(c *call, engine *admittedEngine, request search.Reque
 }
 
 // ownCollections removes the names of collections from a request to a server of one collection. It returns a problem if
-// they name another than that one.
+// they name another than that one. Otherwise it returns nil, as on a server of several.
 func (a *API) ownCollections(r *search.Request) *schema.Problem {
 	if a.options.Collections != nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // storeGroup stores some lines in one change and adds their results to the answer. It waits for a place, which an
-// upload holds only while it stores. It returns a problem if the lines cannot be stored.
+// upload holds only while it stores. It returns a problem if the lines cannot be stored. Otherwise it returns nil.
 func (u *uploadRequest) storeGroup(lines []upload.Line) *schema.Problem {
 	stop := u.api.keepExtending(u.extendDeadlines)
 	err := u.api.storing.Acquire(u.storing, 1)

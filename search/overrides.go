@@ -40,7 +40,7 @@ func newOverrides(entries []CollectionOverride) overrides {
 	return o
 }
 
-// of returns the entries that are for one of the questions, in their order.
+// of returns the entries that are for one of the questions, in their order. It returns nil if there are none.
 func (o *overrides) of(questions ...string) (out []CollectionOverride) {
 	if len(o.entries) == 0 {
 		return nil

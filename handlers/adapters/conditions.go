@@ -29,7 +29,8 @@ func fieldOf(attribute string) string {
 	return attribute
 }
 
-// valuesOf returns the values in a JSON text that is a value or a list of values; ok is false if it is neither.
+// valuesOf returns the values in a JSON text that is a value or a list of values; ok is false if it is neither. An
+// empty text is neither.
 func valuesOf(raw jsontext.Value) (values []conditions.Value, ok bool) {
 	if len(raw) == 0 {
 		return nil, false

@@ -77,6 +77,7 @@ func (g *Gate) Identify(next http.Handler) http.Handler {
 }
 
 // presentedKey returns the key that the request's headers name, or the problem of a missing, unknown or expired one.
+// One of both is nil.
 func (g *Gate) presentedKey(r *http.Request) (*Key, *schema.Problem) {
 	text, problem := keyText(r)
 	if problem != nil {
@@ -102,8 +103,8 @@ func (g *Gate) presentedKey(r *http.Request) (*Key, *schema.Problem) {
 	return found, nil
 }
 
-// keyText returns the text of the key in a request's headers, or the problem of a missing, repeated or malformed
-// one.
+// keyText returns the text of the key in a request's headers, or the problem of a missing, repeated or malformed one.
+// One of both is "" or nil.
 func keyText(r *http.Request) (string, *schema.Problem) {
 	bearer, plain := r.Header.Values("Authorization"), r.Header.Values("X-API-Key")
 	switch {

@@ -148,7 +148,7 @@ func AsParameters(p *Problem) *Problem {
 // FilterParameter is the parameter of a query string that holds a condition as JSON.
 const FilterParameter = "filter"
 
-// readJSONParameter returns a parameter whose text is JSON, parsed, or the problem that it is not.
+// readJSONParameter returns a parameter whose text is JSON, parsed, or the problem that it is not. One of both is nil.
 func readJSONParameter(name, text string) (any, *Problem) {
 	parsed, p := ParseJSON([]byte(text))
 	if p == nil {

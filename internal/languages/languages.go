@@ -71,7 +71,7 @@ func NameOf(code string) string {
 	return code
 }
 
-// languageOf returns the code of the language of a text; ok is false if it is not clear.
+// languageOf returns the code of the language of a text; ok is false if it is not clear. code is "" then.
 func languageOf(text string) (code string, ok bool) {
 	found := whatlanggo.Detect(text)
 	if !found.IsReliable() {

@@ -118,7 +118,7 @@ func (c Cache) installedBase() (folder string, ok bool) {
 }
 
 // Lacks returns a phrase for each thing that should lie beside the program, by its kind of installation, and is missing
-// or damaged: what it is, and where it is looked for or what brings it.
+// or damaged: what it is, and where it is looked for or what brings it. It returns nil if everything is there.
 func (c Cache) Lacks() (lacks []string) {
 	installed := c.Installed
 	note := func(name, path string, whole bool, from string) {

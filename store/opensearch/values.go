@@ -75,7 +75,7 @@ func anyOfQuery(nodes []conditions.Node) any {
 }
 
 // singleTerm returns the term of FieldValues that a comparison asks for if one value alone meets it; one is false
-// otherwise.
+// otherwise. term means nothing then.
 func singleTerm(n *conditions.Node) (term string, one bool) {
 	if n.Op != conditions.Within {
 		return "", false

@@ -213,7 +213,8 @@ def main() -> None:
                 whole = torch.from_numpy(np.stack([q[0] for q in questions]) @ np.stack([p[0] for p in passages]).T)
                 rows = []
                 for head in some:
-                    late = scores(head, [q[1] for q in questions], [p[1] for p in passages])
+                    states, others = [q[1] for q in questions], [p[1] for p in passages]
+                    late = torch.cat([scores(head, states[i : i + 8], others) for i in range(0, len(states), 8)])
 
                     def first(s: torch.Tensor, half: torch.Tensor) -> float:
                         return 100 * (s.argmax(1) == right)[half].float().mean().item()
