@@ -68,7 +68,7 @@ func ParsePrior(data []byte) (*Prior, error) {
 func (p *Prior) Write(w io.Writer) error {
 	return writeYAML(
 		w,
-		"# The confidence of collections that nobody calibrated, made by `conclave calibrate\n# prior` (docs/confidence.md has the command).\n",
+		"# The confidence of collections that nobody calibrated, made by `conclave calibrate\n# prior` (docs/evidence/reliability.md has the command).\n",
 		p,
 	)
 }

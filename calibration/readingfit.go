@@ -130,7 +130,7 @@ confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
 func (a *ReadingFit) Write(w io.Writer) error {
 	return writeYAML(
 		w,
-		"# What the shipped reader says of its words and of the first passage, in probabilities: made\n# by `conclave calibrate reader` (docs/answers.md has the command).\n",
+		"# What the shipped reader says of its words and of the first passage, in probabilities: made\n# by `conclave calibrate reader` (docs/evidence/marking.md has the command).\n",
 		a,
 	)
 }

@@ -137,7 +137,7 @@ func ForeignCloseness(sources []ObservedSource) bool {
 
 // LeastRandom is how many random passages there have to be for a confidence. With 16 of the 128
 // that are drawn where there are so many, confidences are off by .034 at most (79 questions;
-// docs/confidence.md), with 4 by .41.
+// docs/evidence/reliability.md), with 4 by .41.
 const LeastRandom = 16
 
 // Compared reports whether the dense source and late interaction, if they are there, scored at least LeastRandom random

@@ -44,7 +44,7 @@ const (
 )
 
 // LeastSupport is the least share of a sentence's words that the passages which it cites have to have
-// (docs/generated.md has what other shares would do). They have to have all of its numbers and names.
+// (docs/evidence/marking.md has what other shares would do). They have to have all of its numbers and names.
 const LeastSupport = .6
 
 // comparison compares the sentences of an answer with the passages that it was written from.

@@ -52,11 +52,13 @@ type Operation struct {
 // TakesLines reports whether the operation takes a body with one JSON text a line.
 func (o *Operation) TakesLines() bool { return slices.Contains(o.Takes, TypeLines) }
 
-// problemCode is one line of the document's table of problems: a code with its status and title.
+// problemCode is one entry of the document's table of problems: a code with its status, its title, and what the caller
+// can do about it. docs/errors.md is made from the table.
 type problemCode struct {
 	Code       string `yaml:"code"`
 	Status     int    `yaml:"status"`
 	Title      string `yaml:"title"`
+	Remedy     string `yaml:"remedy"`
 	RetryAfter int    `yaml:"retry_after"` // seconds
 }
 

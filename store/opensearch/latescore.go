@@ -70,7 +70,8 @@ return score;`
 const scriptField = "late"
 
 // mostScripted is the largest number of vectors of a question for which the cluster computes the scores. The script
-// takes time with each of them, and fetching the codes takes the same time for any question: see docs/cluster.md.
+// takes time with each of them, and fetching the codes takes the same time for any question: see
+// docs/evidence/opensearch.md.
 const mostScripted = 24
 
 // unscriptedFor is for how long scores are computed here, of codes that are fetched, after a cluster did not run the

@@ -329,7 +329,7 @@ function draw() {
   }
   $("links").append(h("h2", {}, "errors"), h("ul", {}, h("li", { "data-text": "problems errors" }, h("a", { href: "#problems" }, "Problems"))));
   $("problem-rows").append(...contract["x-problems"].map((p) =>
-    h("tr", { id: "problem-" + p.code }, h("td", {}, String(p.status)), h("td", {}, h("code", {}, p.code)), h("td", {}, p.title))));
+    h("tr", { id: "problem-" + p.code }, h("td", {}, String(p.status)), h("td", {}, h("code", {}, p.code)), h("td", {}, p.title), h("td", {}, p.remedy))));
   $("problems").hidden = false;
   $("filter").addEventListener("input", filterLinks);
   window.addEventListener("hashchange", showTarget);

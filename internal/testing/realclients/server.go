@@ -69,14 +69,21 @@ func Demo(tb testing.TB, domains ...string) (passages string) {
 	return all.String()
 }
 
-// DemoDocuments returns the passages of the demo's documents as JSON Lines, by running conclave read on them.
+// DemoDocuments returns the passages of the demo's documents as JSON Lines.
 func DemoDocuments(tb testing.TB) (passages string) {
 	tb.Helper()
-	read := exec.CommandContext(tb.Context(), "go", "run", "./cmd/conclave", "read", "--json", "shipped/demo/documents")
+	return ReadDocuments(tb, "shipped/demo/documents")
+}
+
+// ReadDocuments returns the passages of the documents in a folder as JSON Lines, by running conclave read on it. A
+// relative path is one below the root of the source. The test fails if nothing can be read.
+func ReadDocuments(tb testing.TB, folder string) (passages string) {
+	tb.Helper()
+	read := exec.CommandContext(tb.Context(), "go", "run", "./cmd/conclave", "read", "--json", folder)
 	read.Dir = testenv.Root(tb)
 	out, err := read.Output()
 	if err != nil {
-		tb.Fatalf("reading the demo's documents: %v", err)
+		tb.Fatalf("reading the documents of %s: %v", folder, err)
 	}
 	return string(out)
 }

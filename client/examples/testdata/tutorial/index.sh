@@ -1,0 +1,2 @@
+conclave index --collection hut --in files/
+conclave serve --collection hut
