@@ -98,6 +98,21 @@ func TestUnreadLanguageIsDoubtful(t *testing.T) {
 	}
 }
 
+// TestUnreadPassagesAreDoubtful: where no expert reads the passages, the verdict is doubtful at most, also of a
+// question that is too short to tell its language, and of one in the experts' language.
+func TestUnreadPassagesAreDoubtful(t *testing.T) {
+	s := unreadStage()
+	for i := range s.library.shelf.passages {
+		s.library.shelf.passages[i].Text += ". Der Vogel ist grün und schläft, und die Katze läuft durch den Garten zu ihm."
+	}
+	for _, question := range []string{"kratzt die Katze", "green bird", "where is the green bird and how does it sleep"} {
+		r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 5})
+		if r.Verdict != reply.VerdictDoubtful || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "does not read German") {
+			t.Errorf("%q: %q, notes %q", question, r.Verdict, r.Notes)
+		}
+	}
+}
+
 // TestVerdictOfForeignSources: where an encoder of its own is the only dense source, the verdict and the confidence are
 // those that were fitted for it; where late interaction takes part, those of the default.
 func TestVerdictOfForeignSources(t *testing.T) {

@@ -202,7 +202,7 @@ func (t *Words) countWords(ctx context.Context, view *snapshot.PinnedView) *know
 func (t *Words) countFrequencies(passages []corpus.Passage) {
 	t.random = 0
 	t.having = map[string]int{}
-	var texts []string
+	var texts, telling []string
 	for i := range passages {
 		p := &passages[i]
 		if storage.IsDeleted(*p) {
@@ -210,6 +210,7 @@ func (t *Words) countFrequencies(passages []corpus.Passage) {
 		}
 		t.random++
 		texts = append(texts, p.Title+". "+p.Text)
+		telling = append(telling, languages.TellingPart(p.Title, p.Text))
 		seen := map[string]bool{}
 		for word := range strings.FieldsFuncSeq(strings.ToLower(p.Title+" "+p.Text), notOfWord) {
 			if !seen[word] {
@@ -218,7 +219,7 @@ func (t *Words) countFrequencies(passages []corpus.Passage) {
 			}
 		}
 	}
-	t.languages = languages.Of(texts)
+	t.languages = languages.Of(telling)
 	if len(t.languages) == 0 { // each is too short to tell
 		t.languages = languages.Of([]string{strings.Join(texts, "\n")})
 	}

@@ -15,18 +15,20 @@ import (
 
 // tellLanguages sets the languages of the question and of the collection, and p.unread: the experts that do not read
 // these (Findings.Reads), each with the reason for users. p.unread stays nil if no other expert is asked, so that the
-// question is not left without one. It does nothing if no expert is restricted to languages.
+// question is not left without one. It does nothing if no expert is restricted to languages, or Foreign.
 func (p *Findings) tellLanguages(ctx context.Context, view *snapshot.PinnedView) {
-	restricted, differ := p.Panel.languagesOf(p.Inquiry.Wanted)
-	switch {
-	case differ && p.Panel.words != nil:
-		p.languages = p.Panel.words.Languages(ctx, view)
-		p.language = languages.OfQuestion(p.Inquiry.Question, p.languages)
-	case restricted != nil: // the passages are in these, or nothing would read them
-		p.language = languages.OfQuestion(p.Inquiry.Question, restricted)
-	default:
+	restricted, matters := p.Panel.languagesOf(p.Inquiry.Wanted)
+	if !matters {
 		return
 	}
+	if p.Panel.words != nil {
+		p.languages = p.Panel.words.Languages(ctx, view)
+	}
+	known := p.languages
+	if len(known) == 0 {
+		known = restricted
+	}
+	p.language = languages.OfQuestion(p.Inquiry.Question, known)
 	unread := map[int]string{}
 	others := false
 	for _, at := range p.Inquiry.Wanted {
@@ -59,25 +61,21 @@ func (p *Panel) KnowsSpelling(ctx context.Context, view *snapshot.PinnedView, qu
 	return languages.OfQuestion(question, codes) == shippedLanguage
 }
 
-// languagesOf returns the languages that the first of these sources with a restriction reads (indexes of Sources); nil
-// if none is restricted. differ is true if the sources read different languages, or one of them is Foreign: then the
-// collection's own languages matter.
-func (p *Panel) languagesOf(wanted []int) (restricted learned.Languages, differ bool) {
+// languagesOf returns the languages that the first expert with a restriction reads, among these sources (indexes of
+// Sources); nil if no expert is restricted. matters is true if one is, or is Foreign, so that the language of a
+// question matters.
+func (p *Panel) languagesOf(wanted []int) (restricted learned.Languages, matters bool) {
 	for _, at := range wanted {
 		x := p.ExpertOf(at)
-		switch {
-		case x == nil:
+		if x == nil {
 			continue
-		case x.Foreign:
-			differ = true
-		case restricted != nil && !slices.Equal(x.Languages, restricted):
-			differ = true
 		}
+		matters = matters || x.Foreign || x.Languages != nil
 		if restricted == nil {
 			restricted = x.Languages
 		}
 	}
-	return restricted, differ
+	return restricted, matters
 }
 
 // Reads reports whether a model that reads the languages by can read the question, and at least one language of the
