@@ -7,7 +7,7 @@ import (
 )
 
 // TokenCodes returns the bytes that an index of kind Late stores for a list of token vectors of dim elements, one
-// after the other: blocks of one-byte codes (kernel.EncodeTokens). It fails for a list that cannot be stored: empty,
+// after the other: blocks of codes of two bits (kernel.EncodeTokens). It fails for a list that cannot be stored: empty,
 // too long, or with a vector that is longer than 1 or not finite.
 func TokenCodes(list []float32, dim int) ([]byte, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
@@ -16,7 +16,7 @@ func TokenCodes(list []float32, dim int) ([]byte, error) {
 	if err := checkStored(list, dim); err != nil {
 		return nil, err
 	}
-	codes := make([]byte, kernel.TokenBlocks(len(list)/dim)*kernel.BlockTokens*dim)
+	codes := make([]byte, kernel.TokenBytes(len(list)/dim, dim))
 	kernel.EncodeTokens(list, dim, codes)
 	return codes, nil
 }
@@ -31,7 +31,7 @@ func TokenVectors(codes []byte, dim int) ([]float32, error) {
 	if err := checkCodes(codes, dim); err != nil {
 		return nil, err
 	}
-	list := make([]float32, len(codes))
+	list := make([]float32, 4*len(codes))
 	kernel.DecodeTokens(codes, dim, list)
 	return list, nil
 }
@@ -61,8 +61,9 @@ func CodesSimilarity(question []float32, dim int, codes [][]byte, out []float32)
 
 // CodeQuestion returns the n token vectors of a question as CodesSimilarity compares them: n·dim codes and n scales.
 // A passage's score is the sum over the tokens of the question, in their order and in float32, of the token's scale
-// times the greatest inner product of its codes with a token's levels: those are its codes less 64. A block of
-// TokenCodes is [dim/4][16][4] codes, of 16 tokens. It fails for a dimension that token vectors cannot have, and for
+// times the greatest inner product of its codes with a token's levels: -63, -19, 19 and 63 for the codes 0 to 3. A
+// block of TokenCodes is [dim/4][16] bytes of 16 tokens; bits 2k and 2k+1 of byte j are the code of token 4k+j/4 in
+// dimension j%4 of the four. It fails for a dimension that token vectors cannot have, and for
 // a question that is empty, too long or not finite.
 func CodeQuestion(question []float32, dim int) (codes []int8, scales []float32, err error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
@@ -78,13 +79,11 @@ func CodeQuestion(question []float32, dim int) (codes []int8, scales []float32, 
 }
 
 // checkCodes returns an error unless codes are one or more whole blocks of token vectors of dim elements, at most
-// maxPassageTokens, with possible values.
+// maxPassageTokens.
 func checkCodes(codes []byte, dim int) error {
-	if block := kernel.BlockTokens * dim; len(codes) == 0 || len(codes)%block != 0 || len(codes)/dim > maxPassageTokens {
+	block := kernel.TokenBlockBytes(dim)
+	if len(codes) == 0 || len(codes)%block != 0 || len(codes) > kernel.TokenBytes(maxPassageTokens, dim) {
 		return fmt.Errorf("codes of token vectors: %d bytes are no blocks of %d", len(codes), block)
-	}
-	if err := kernel.CheckTokens(codes); err != nil {
-		return fmt.Errorf("codes of token vectors: %w", err)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@
 // and a question one of any length for each of its own. "Vector" then means the flat
 // list of these: n·dimension numbers for n tokens. The score is, instead of an inner
 // product, the sum over the question's tokens of the greatest inner product with a
-// token of the passage. The file holds one byte for each number (kernel.EncodeTokens).
+// token of the passage. The file holds two bits for each number (kernel.EncodeTokens).
 // Scores are computed from these codes, in integers until the last sum, so that every
 // processor gives the same bits.
 //

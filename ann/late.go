@@ -71,7 +71,7 @@ func Similarity(query, list []float32, dim int) (float32, error) {
 	}
 	var q kernel.Question
 	q.Set(query, dim) // tokens that were let through can be scored
-	blocks := make([]byte, kernel.TokenBlocks(len(list)/dim)*kernel.BlockTokens*dim)
+	blocks := make([]byte, kernel.TokenBytes(len(list)/dim, dim))
 	kernel.EncodeTokens(list, dim, blocks)
 	return kernel.Best().MaxSim(&q, blocks), nil
 }

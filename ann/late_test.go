@@ -65,30 +65,39 @@ func openLists(tb testing.TB, dim int, lists [][]float32) Index {
 	return x
 }
 
-// lateScore returns the definition of a score, with its own rounding to codes and
-// products of whole numbers: only the last sum, which is part of the definition,
-// is of floats.
+// lateScore returns the definition of a score: the levels of the passage's tokens as codes give them
+// (kernel.DecodeTokens), the question's own rounding to codes, and products of whole numbers. Only the last sum, which
+// is part of the definition, is of floats.
 func lateScore(question, passage []float32, dim int) float32 {
-	scale := float32(63 * math.Sqrt(float64(dim)) / 4)
-	code := func(x float32) int {
-		return max(-63, min(63, int(math.RoundToEven(float64(x*scale)))))
+	levels := func(vector []float32) []int {
+		blocks := make([]byte, kernel.TokenBytes(1, dim))
+		kernel.EncodeTokens(vector, dim, blocks)
+		out := make([]int, dim)
+		for d := range out {
+			// the first token of a block is in the lowest bits of its bytes 0 to 3
+			out[d] = []int{-63, -19, 19, 63}[blocks[d/4*16+d%4]&3]
+		}
+		return out
+	}
+	var stored [][]int
+	for p := range slices.Chunk(passage, dim) {
+		stored = append(stored, levels(p))
 	}
 	score := float32(0)
-	for q := range slices.Chunk(question, dim) {
-		top := float32(0)
-		for _, x := range q {
-			top = max(top, x, -x)
+	for i := range len(question) / dim {
+		codes, scales, err := CodeQuestion(question[i*dim:(i+1)*dim], dim)
+		if err != nil {
+			panic(err)
 		}
-		unit := top / 127
 		best := math.MinInt
-		for p := range slices.Chunk(passage, dim) {
+		for _, p := range stored {
 			sum := 0
-			for i, x := range q {
-				sum += int(math.RoundToEven(float64(x/unit))) * code(p[i])
+			for d, x := range codes {
+				sum += int(x) * p[d]
 			}
 			best = max(best, sum)
 		}
-		score += float32(unit / scale * float32(best))
+		score += float32(scales[0] * float32(best))
 	}
 	return score
 }

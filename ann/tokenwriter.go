@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"example.org/conclave/ann/graph"
 	"example.org/conclave/ann/kernel"
@@ -51,14 +52,14 @@ func (w *tokenWriter) Append(vector []float32) error {
 	if w.Len() == graph.MaxRows {
 		return fmt.Errorf("token vectors: a file holds at most %d lists", graph.MaxRows)
 	}
-	count := kernel.TokenBlocks(len(vector) / w.dim)
+	size := kernel.TokenBytes(len(vector)/w.dim, w.dim)
+	count := size / kernel.TokenBlockBytes(w.dim)
 	end := w.offsets[len(w.offsets)-1]
 	if uint64(end)+uint64(count) > math.MaxUint32 {
 		return fmt.Errorf(
 			"token vectors: a file holds at most %d blocks of %d vectors", uint32(math.MaxUint32), kernel.BlockTokens,
 		)
 	}
-	size := count * kernel.BlockTokens * w.dim
 	if len(w.blocks) < size {
 		w.blocks = make([]byte, size)
 	}
@@ -74,20 +75,29 @@ func checkStored(vector []float32, dim int) error {
 	if err := checkTokens(vector, dim, maxPassageTokens); err != nil {
 		return err
 	}
-	scale := kernel.TokenScale(dim)
 	for i := range len(vector) / dim {
-		square, stored := 0.0, true
-		for _, x := range vector[i*dim : (i+1)*dim] {
+		token := vector[i*dim : (i+1)*dim]
+		square := 0.0
+		for _, x := range token {
 			square += float64(x) * float64(x)
-			stored = stored && kernel.TokenValue(kernel.TokenCode(x, scale), scale) == x
 		}
 		// Rounding to codes may have made longer what comes from another file, and
 		// it must find its way into the next.
-		if !stored && square > maxTokenLength*maxTokenLength {
+		if square > maxTokenLength*maxTokenLength && !comesBack(token) {
 			return fmt.Errorf("token %d has length %g; a stored token vector is of length 1", i, math.Sqrt(square))
 		}
 	}
 	return nil
+}
+
+// comesBack reports whether storing a token's vector does not change it.
+func comesBack(token []float32) bool {
+	dim := len(token)
+	block := make([]byte, kernel.TokenBlockBytes(dim))
+	kernel.EncodeTokens(token, dim, block)
+	back := make([]float32, kernel.BlockTokens*dim)
+	kernel.DecodeTokens(block, dim, back)
+	return slices.Equal(back[:dim], token)
 }
 
 // checkTokens returns an error unless vector has 1 to most finite token vectors of dim elements.

@@ -87,7 +87,7 @@ func codeGatherGo(query, codes *byte, stride int, ids *uint32, n int, out *int32
 }
 
 // maxDotsGo writes to maxima, for each of n tokens of a question, dim codes each, the greatest product sum with a
-// token in count blocks. No bounds are checked.
+// token in count blocks, which are spread. No bounds are checked.
 func maxDotsGo(codes *int8, n int, blocks *byte, count, dim int, maxima *int32) {
 	for i, m := 0, unsafe.Slice(maxima, n); i < n; i++ {
 		m[i] = math.MinInt32
@@ -99,9 +99,9 @@ func maxDotsGo(codes *int8, n int, blocks *byte, count, dim int, maxima *int32) 
 	}
 }
 
-// tokenSumsGo returns the inner products of one token's codes with each of the BlockTokens tokens of a block. A block
-// holds the tokens' codes four at a time: numbers 0 to 3 of every token, then 4 to 7. The length of codes must be a
-// multiple of 4 (the rest is ignored), and block must have BlockTokens times as many bytes.
+// tokenSumsGo returns the inner products of one token's codes with each of the BlockTokens tokens of a block that is
+// spread. It holds the tokens' levels four at a time: numbers 0 to 3 of every token, then 4 to 7. The length of codes
+// must be a multiple of 4 (the rest is ignored), and block must have BlockTokens times as many bytes.
 func tokenSumsGo(codes []int8, block []byte) (sums [BlockTokens]int32) {
 	for ; len(codes) >= 4; codes, block = codes[4:], block[4*BlockTokens:] {
 		a, b, c, d := int32(codes[0]), int32(codes[1]), int32(codes[2]), int32(codes[3])

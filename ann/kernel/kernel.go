@@ -14,7 +14,7 @@ package kernel
 
 import "fmt"
 
-//go:generate go run -C gen . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
+//go:generate env GOWORK=off go run -C gen . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
 
 // Set is the kernels of one instruction set.
 type Set struct {
@@ -24,6 +24,7 @@ type Set struct {
 	dotGather  func(query, rows *float32, dim int, ids *uint32, n int, out *float32)
 	dotBlock   func(queries, rows *float32, dim, n int, out *float32)
 	codeGather func(query, codes *byte, stride int, ids *uint32, n int, out *int32)
+	spread     func(packed *byte, n int, out *byte)
 	maxDots    func(codes *int8, n int, blocks *byte, count, dim int, maxima *int32)
 }
 
@@ -38,7 +39,7 @@ func All() []*Set { return append(native(), &goSet) }
 
 var goSet = Set{
 	name: "go", dotRows: dotRowsGo, dotGather: dotGatherGo, dotBlock: dotBlockGo,
-	codeGather: codeGatherGo, maxDots: maxDotsGo,
+	codeGather: codeGatherGo, spread: spreadGo, maxDots: maxDotsGo,
 }
 
 // Dot returns the inner product of two vectors. It panics if they are of different lengths.

@@ -1326,6 +1326,40 @@ blocks1done:
 	VZEROUPPER
 	RET
 
+// func spreadAVX2(packed *byte, n int, out *byte)
+// Requires: AVX, AVX2
+TEXT ·spreadAVX2(SB), NOSPLIT, $0-24
+	MOVQ         packed+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         out+16(FP), DX
+	MOVL         $0x7f532d01, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x03030303, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+
+groups:
+	VBROADCASTI128 (AX), Y2
+	VMOVDQA        Y2, Y3
+	VPSRLD         $0x02, X3, X4
+	VINSERTI128    $0x01, X4, Y3, Y3
+	VPAND          Y1, Y3, Y3
+	VPSHUFB        Y3, Y0, Y3
+	VMOVDQU        Y3, (DX)
+	VPSRLD         $0x04, Y2, Y2
+	VPSRLD         $0x02, X2, X3
+	VINSERTI128    $0x01, X3, Y2, Y2
+	VPAND          Y1, Y2, Y2
+	VPSHUFB        Y2, Y0, Y2
+	VMOVDQU        Y2, 32(DX)
+	ADDQ           $0x10, AX
+	ADDQ           $0x40, DX
+	DECQ           CX
+	JNZ            groups
+	VZEROUPPER
+	RET
+
 // func prefetchLines(list *uint32)
 // Requires: MMX+
 TEXT ·prefetchLines(SB), NOSPLIT, $0-8

@@ -10,7 +10,7 @@ import (
 // scratch memory of MaxSim. One goroutine at a time may use it. The zero value is ready
 // for Set, which may be called again.
 //
-// A token vector is coded as Quantise does: its largest magnitude becomes 127,
+// A token vector is turned as those of passages are and coded as Quantise does: its largest magnitude becomes 127,
 // and its scale that magnitude over 127.
 type Question struct {
 	dim    int
@@ -18,6 +18,7 @@ type Question struct {
 	biases []int32   // what zeroToken adds to a token's product sums
 	scales []float32 // of a token's product sums, to those of the elements
 	maxima []int32
+	spread []byte // the passage being scored, a byte for each number
 }
 
 // questionTokens is how many tokens of a question the kernels multiply at once.
@@ -50,6 +51,10 @@ func (q *Question) Set(tokens []float32, dim int) bool {
 // quantise sets the codes, the scale and the bias of token number i from its vector, which has q.dim elements. It
 // returns false, and sets nothing, if an element is not finite. A vector whose elements are all nearly 0 gets zeros.
 func (q *Question) quantise(i int, token []float32) bool {
+	var turned [MaxTokenDimension]float32
+	copy(turned[:], token)
+	token = turned[:q.dim]
+	turn(token)
 	top := float32(0)
 	for _, x := range token {
 		top = max(top, float32(math.Abs(float64(x)))) // not a number if any is
@@ -71,7 +76,7 @@ func (q *Question) quantise(i int, token []float32) bool {
 		sum += int32(codes[j])
 	}
 	q.biases[i] = zeroToken * sum
-	q.scales[i] = scale / TokenScale(q.dim)
+	q.scales[i] = scale * TokenUnit(q.dim)
 	return true
 }
 
@@ -82,7 +87,11 @@ func (q *Question) quantise(i int, token []float32) bool {
 // memory.
 func (s *Set) MaxSim(q *Question, blocks []byte) float32 {
 	count := q.blocks(blocks)
-	s.maxDots(&q.codes[0], len(q.maxima), &blocks[0], count, q.dim, &q.maxima[0])
+	if len(q.spread) < 4*len(blocks) {
+		q.spread = make([]byte, 4*len(blocks))
+	}
+	s.spread(&blocks[0], len(blocks)/groupBytes, &q.spread[0])
+	s.maxDots(&q.codes[0], len(q.maxima), &q.spread[0], count, q.dim, &q.maxima[0])
 	score := float32(0)
 	for i, scale := range q.scales {
 		score += float32(scale * float32(q.maxima[i]-q.biases[i]))
@@ -91,7 +100,7 @@ func (s *Set) MaxSim(q *Question, blocks []byte) float32 {
 }
 
 // Codes returns the codes of the question's tokens, dim for each, and their scales. A token's scale times the product
-// sum of its codes with a passage's codes less 64 is the inner product. Both results are q's own memory, valid until
+// sum of its codes with a passage's levels is the inner product. Both results are q's own memory, valid until
 // the next Set.
 func (q *Question) Codes() (codes []int8, scales []float32) {
 	return q.codes[:len(q.scales)*q.dim], q.scales
@@ -100,7 +109,7 @@ func (q *Question) Codes() (codes []int8, scales []float32) {
 // blocks returns the number of blocks of a passage. It panics unless they are whole blocks of the question's dimension,
 // and at least one.
 func (q *Question) blocks(blocks []byte) int {
-	size := BlockTokens * q.dim
+	size := TokenBlockBytes(q.dim)
 	if size == 0 || len(blocks) == 0 || len(blocks)%size != 0 {
 		panic(fmt.Sprintf("kernel: %d bytes of tokens of %d dimensions", len(blocks), q.dim))
 	}

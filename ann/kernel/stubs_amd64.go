@@ -54,6 +54,11 @@ func maxDotsAVX2(codes *int8, n int, blocks *byte, count int, dim int, maxima *i
 //go:noescape
 func maxDotsVNNI(codes *int8, n int, blocks *byte, count int, dim int, maxima *int32)
 
+// spreadAVX2 writes the levels of n groups of packed codes, 64 bytes for each 16.
+//
+//go:noescape
+func spreadAVX2(packed *byte, n int, out *byte)
+
 // prefetchLines asks for the two cache lines from list.
 //
 //go:noescape

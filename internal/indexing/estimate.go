@@ -29,7 +29,7 @@ const (
 // passages of eight domains).
 const (
 	textShare   = 2
-	tokenShare  = 14
+	tokenShare  = 4
 	vectorBytes = 5*384 + 200
 )
 

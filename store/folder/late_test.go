@@ -72,7 +72,7 @@ func lateScores(t *testing.T, g *Generation, e *wordEncoder, question string) ma
 			continue
 		}
 		out[p.ID] = scores[i]
-		const codes = .05 // what seven bits lose, for three tokens
+		const codes = .3 // what two bits lose, for three tokens
 		if want := e.maxima(question, p.Title+" "+p.Text); !(math.Abs(want-float64(scores[i])) <= codes) {
 			t.Errorf("passage %s scores %v, by hand %v", p.ID, scores[i], want)
 		}
@@ -85,7 +85,7 @@ func lateScores(t *testing.T, g *Generation, e *wordEncoder, question string) ma
 // how the passages are divided.
 func TestLate(t *testing.T) {
 	dense := &hashEncoder{name: "base", dimension: 8}
-	late := &wordEncoder{hashEncoder: hashEncoder{name: "tokens", dimension: 16}}
+	late := &wordEncoder{hashEncoder: hashEncoder{name: "tokens", dimension: 256}}
 	passages := randomPassages(60, 200)
 	const question = "word1 word7 title2"
 
@@ -165,7 +165,7 @@ func TestLateIsNoChoice(t *testing.T) {
 		!strings.Contains(err.Error(), ann.Late) {
 		t.Errorf("an index of kind late for single vectors: %v", err)
 	}
-	broken := &wordEncoder{hashEncoder: hashEncoder{name: "tokens", dimension: 16}, short: true}
+	broken := &wordEncoder{hashEncoder: hashEncoder{name: "tokens", dimension: 256}, short: true}
 	o := store.BuildOptions{Experts: []store.PassageEncoder{broken}}
 	if _, err := Build(t.Context(), dir, of(passages), o); err == nil ||
 		!strings.Contains(err.Error(), "passage \"p") {

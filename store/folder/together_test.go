@@ -50,7 +50,7 @@ func (e *carryingEncoder) both() []store.SharedPass {
 func carrying() (*carryingEncoder, *hashEncoder) {
 	dense := &hashEncoder{name: "base", dimension: 8}
 	return &carryingEncoder{
-		wordEncoder: wordEncoder{hashEncoder: hashEncoder{name: "tokens", dimension: 16}},
+		wordEncoder: wordEncoder{hashEncoder: hashEncoder{name: "tokens", dimension: 256}},
 		dense:       dense,
 	}, dense
 }

@@ -149,7 +149,7 @@ func TestRefusedAtStart(t *testing.T) {
 		{name: "index locked", before: put("/_settings", `{"index.blocks.write":true}`), want: []string{"may not write to the index", "status 403", "index write"}},
 		{name: "another encoder", encoder: hashed{name: "one", owner: "another"}, want: []string{"print of one", "print of another"}},
 		{name: "expert that it lacks", encoder: hashed{name: "two"}, want: []string{`no vectors of expert "two"`, "it has: [one]"}},
-		{name: "format", before: manifest(func(m *schema.Manifest) { m.Format = 7 }), want: []string{"has format 7", "reads format 2", "index the passages again under another name"}},
+		{name: "format", before: manifest(func(m *schema.Manifest) { m.Format = 7 }), want: []string{"has format 7", "reads format 3", "index the passages again under another name"}},
 		{name: "analyser", before: manifest(func(m *schema.Manifest) { m.Words.Analyser = "other" }), want: []string{"analysed in another way (other)", store.Analyser(forms.Lucene)[:16]}},
 		{name: "k1", before: manifest(func(m *schema.Manifest) { m.Words.K1 = 1.2 }), want: []string{`k1 is "0.9"`, "manifest says 1.2"}},
 		{name: "missing field of phrases", before: manifest(func(m *schema.Manifest) { m.Words.Phrases = true }), want: []string{"no field pairs"}},

@@ -21,6 +21,19 @@ import (
 // So a node answers with a number, where the codes are some kilobytes. A loop of a function may
 // go round a million times; none does that often.
 const lateScript = `
+byte levelOf(int code) { return (byte) (44 * (code & 1) + 82 * (code >> 1 & 1) - 63); }
+byte[] spread(byte[] p, int start, int end) {
+  byte[] out = new byte[4 * (end - start)];
+  for (int j = 0; j < end - start; j++) {
+    int codes = p[start + j];
+    int to = 64 * (j / 16) + j % 16;
+    out[to] = levelOf(codes);
+    out[to + 16] = levelOf(codes >> 2);
+    out[to + 32] = levelOf(codes >> 4);
+    out[to + 48] = levelOf(codes >> 6);
+  }
+  return out;
+}
 int product(byte[] p, int at, byte[] q, int from, int dim) {
   int sum = 0;
   int g = 0;
@@ -39,9 +52,9 @@ int product(byte[] p, int at, byte[] q, int from, int dim) {
   }
   return sum;
 }
-int greatest(byte[] p, int start, int end, byte[] q, int from, int dim) {
+int greatest(byte[] p, byte[] q, int from, int dim) {
   int best = -2147483648;
-  for (int block = start; block < end; block += 16 * dim) {
+  for (int block = 0; block < p.length; block += 16 * dim) {
     for (int token = 0; token < 16; token++) {
       int sum = product(p, block + 4 * token, q, from, dim);
       if (sum > best) { best = sum; }
@@ -49,20 +62,16 @@ int greatest(byte[] p, int start, int end, byte[] q, int from, int dim) {
   }
   return best;
 }
-int sumOf(byte[] q, int from, int dim) {
-  int sum = 0;
-  for (int i = from; i < from + dim; i++) { sum += q[i]; }
-  return sum;
-}
 def kept = doc[params.field];
 if (kept.size() == 0) { return null; }
 def codes = kept.value;
+byte[] levels = spread(codes.bytes, codes.offset, codes.offset + codes.length);
 byte[] q = Base64.getDecoder().decode(params.codes);
 int dim = params.dim;
 float score = 0;
 for (int i = 0; i < params.scales.size(); i++) {
-  int best = greatest(codes.bytes, codes.offset, codes.offset + codes.length, q, i * dim, dim);
-  score += (float) (((Number) params.scales.get(i)).floatValue() * (float) (best - 64 * sumOf(q, i * dim, dim)));
+  int best = greatest(levels, q, i * dim, dim);
+  score += (float) (((Number) params.scales.get(i)).floatValue() * (float) best);
 }
 return score;`
 

@@ -26,6 +26,7 @@ func main() {
 	for _, v := range []tokenwise{tokenMaddubs{&maddubsConstants{}}, tokenVNNI{}} {
 		maxDots(v)
 	}
+	spread()
 	prefetch()
 	Generate()
 }

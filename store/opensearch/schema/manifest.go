@@ -12,7 +12,7 @@ import (
 )
 
 // Format is the version of the schema and of the manifest. This program reads and writes no other one.
-const Format = 2
+const Format = 3
 
 // FormatError is the error of an index in a format that this program does not read.
 type FormatError struct{ Found, Reads int }
