@@ -13,11 +13,13 @@ func TokenCodes(list []float32, dim int) ([]byte, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, err
 	}
-	if err := checkStored(list, dim); err != nil {
+	if err := checkTokens(list, dim, maxPassageTokens); err != nil {
 		return nil, err
 	}
 	codes := make([]byte, kernel.TokenBytes(len(list)/dim, dim))
-	kernel.EncodeTokens(list, dim, codes)
+	if err := encodeStored(list, dim, codes); err != nil {
+		return nil, err
+	}
 	return codes, nil
 }
 

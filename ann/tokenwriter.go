@@ -44,9 +44,9 @@ func createTokens(d disk.Disk, path string, dim int) (Writer, error) {
 	return &tokenWriter{out: out, dim: dim, offsets: []uint32{0}}, nil
 }
 
-// Append adds a list of token vectors. It fails if checkStored does or the file is full.
+// Append adds a list of token vectors. It fails if checkTokens or encodeStored does, or the file is full.
 func (w *tokenWriter) Append(vector []float32) error {
-	if err := checkStored(vector, w.dim); err != nil {
+	if err := checkTokens(vector, w.dim, maxPassageTokens); err != nil {
 		return fmt.Errorf("token vectors: list %d: %w", w.Len(), err)
 	}
 	if w.Len() == graph.MaxRows {
@@ -63,41 +63,39 @@ func (w *tokenWriter) Append(vector []float32) error {
 	if len(w.blocks) < size {
 		w.blocks = make([]byte, size)
 	}
-	kernel.EncodeTokens(vector, w.dim, w.blocks[:size])
+	if err := encodeStored(vector, w.dim, w.blocks[:size]); err != nil {
+		return fmt.Errorf("token vectors: list %d: %w", w.Len(), err)
+	}
 	w.offsets = append(w.offsets, end+uint32(count))
 	return mapped.Append(w.out, w.blocks[:size])
 }
 
-// checkStored returns an error unless vector is a list of at most maxPassageTokens token vectors whose lengths are at
-// most 1, with some rounding. Longer ones are accepted only if storing does not change them: they come from another
-// file. dim is the number of elements of a token's vector.
-func checkStored(vector []float32, dim int) error {
-	if err := checkTokens(vector, dim, maxPassageTokens); err != nil {
-		return err
-	}
-	for i := range len(vector) / dim {
-		token := vector[i*dim : (i+1)*dim]
+// encodeStored writes the codes of a list of token vectors to blocks, which must have kernel.TokenBytes for it. It
+// fails for a vector that is longer than 1, beyond some rounding, unless storing does not change it: that one comes
+// from another file. The list must have passed checkTokens. dim is the number of elements of a token's vector.
+func encodeStored(list []float32, dim int, blocks []byte) error {
+	kernel.EncodeTokens(list, dim, blocks)
+	var back []float32 // what is stored, once it is needed
+	for i := range len(list) / dim {
+		token := list[i*dim : (i+1)*dim]
 		square := 0.0
 		for _, x := range token {
 			square += float64(x) * float64(x)
 		}
+		if square <= maxTokenLength*maxTokenLength {
+			continue
+		}
 		// Rounding to codes may have made longer what comes from another file, and
 		// it must find its way into the next.
-		if square > maxTokenLength*maxTokenLength && !comesBack(token) {
+		if back == nil {
+			back = make([]float32, 4*len(blocks))
+			kernel.DecodeTokens(blocks, dim, back)
+		}
+		if !slices.Equal(back[i*dim:(i+1)*dim], token) {
 			return fmt.Errorf("token %d has length %g; a stored token vector is of length 1", i, math.Sqrt(square))
 		}
 	}
 	return nil
-}
-
-// comesBack reports whether storing a token's vector does not change it.
-func comesBack(token []float32) bool {
-	dim := len(token)
-	block := make([]byte, kernel.TokenBlockBytes(dim))
-	kernel.EncodeTokens(token, dim, block)
-	back := make([]float32, kernel.BlockTokens*dim)
-	kernel.DecodeTokens(block, dim, back)
-	return slices.Equal(back[:dim], token)
 }
 
 // checkTokens returns an error unless vector has 1 to most finite token vectors of dim elements.

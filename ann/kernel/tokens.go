@@ -81,19 +81,22 @@ func EncodeTokens(tokens []float32, dim int, blocks []byte) {
 			copy(turned[:dim], tokens[filled*dim:][:dim])
 			turn(turned[:dim])
 		}
-		for d, x := range turned[:dim] {
-			code := byte(1)
-			if x >= 0 {
-				code = 2
-			}
-			switch {
-			case x > bound:
-				code = 3
-			case x < -bound:
-				code = 0
-			}
-			at, shift := codeAt(t, d, dim)
-			blocks[at] |= code << shift
+		putCodes(turned[:dim], bound, blocks, t)
+	}
+}
+
+// putCodes writes the codes of a turned token vector to the blocks, whose bits there must be 0, as token number t.
+// bound is the greatest magnitude of the inner levels.
+func putCodes(turned []float32, bound float32, blocks []byte, t int) {
+	from, shift := placeOf(t, len(turned))
+	limit := math.Float32bits(bound)
+	for ; len(turned) >= 4; turned, from = turned[4:], from+groupBytes {
+		four := blocks[from : from+4 : from+4]
+		for i := range four {
+			bits := math.Float32bits(turned[i])
+			outer := (limit - bits&^(1<<31)) >> 31 // 1 for a magnitude above the bound
+			code := (2 + outer) ^ 3*(bits>>31)
+			four[i] |= byte(code) << shift
 		}
 	}
 }
@@ -123,22 +126,27 @@ func zero(vector []float32) bool {
 // last block. tokens needs four elements for each byte of blocks. dim is the number of elements of a token's vector.
 // EncodeTokens makes the same blocks of them.
 func DecodeTokens(blocks []byte, dim int, tokens []float32) {
-	unit := TokenUnit(dim)
+	var values [4]float32
+	for code := range values {
+		values[code] = float32(level(byte(code))-zeroToken) * TokenUnit(dim)
+	}
 	for t := range 4 * len(blocks) / dim {
 		token := tokens[t*dim:][:dim]
-		for d := range token {
-			at, shift := codeAt(t, d, dim)
-			token[d] = float32(level(blocks[at]>>shift)-zeroToken) * unit
+		from, shift := placeOf(t, dim)
+		for d := 0; d < dim; d, from = d+4, from+groupBytes {
+			for i, b := range blocks[from : from+4] {
+				token[d+i] = values[b>>shift&3]
+			}
 		}
 		turnBack(token)
 	}
 }
 
-// codeAt returns where the code of token number t in dimension d is: the byte in the blocks, and the number of the bit
-// in it. dim is the number of dimensions.
-func codeAt(t, d, dim int) (at int, shift uint) {
+// placeOf returns where the codes of token number t are: the first four in the bytes from that one on, from the bit
+// shift on, and each four more groupBytes later. dim is the number of dimensions.
+func placeOf(t, dim int) (from int, shift uint) {
 	lane := t % BlockTokens
-	return t/BlockTokens*TokenBlockBytes(dim) + d/4*groupBytes + lane%4*4 + d%4, uint(lane / 4 * 2)
+	return t/BlockTokens*TokenBlockBytes(dim) + lane%4*4, uint(lane / 4 * 2)
 }
 
 // level returns the level of the code in the lowest two bits, plus zeroToken: -63, -19, 19 or 63. Since they lie

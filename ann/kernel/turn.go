@@ -7,8 +7,8 @@ import "math"
 // anything by itself, and its numbers are distributed nearly normally, whatever head made them. Only sums and single
 // products are made, so that every processor gives the same bits.
 func turn(vector []float32) {
-	for d := range vector {
-		vector[d] *= turnSign(d)
+	for d, sign := range turnSigns[:len(vector)] {
+		vector[d] *= sign
 	}
 	turnParts(vector)
 }
@@ -16,8 +16,8 @@ func turn(vector []float32) {
 // turnBack undoes turn, to within rounding.
 func turnBack(vector []float32) {
 	turnParts(vector)
-	for d := range vector {
-		vector[d] *= turnSign(d)
+	for d, sign := range turnSigns[:len(vector)] {
+		vector[d] *= sign
 	}
 }
 
@@ -33,7 +33,9 @@ func turnParts(vector []float32) {
 			for from := 0; from < n; from += 2 * half {
 				a, b := part[from:from+half], part[from+half:from+2*half]
 				for i, x := range a {
-					a[i], b[i] = x+b[i], x-b[i]
+					y := b[i]
+					a[i] = x + y
+					b[i] = x - y
 				}
 			}
 		}
@@ -44,6 +46,14 @@ func turnParts(vector []float32) {
 		vector = vector[n:]
 	}
 }
+
+// turnSigns are the signs of all dimensions that there may be (turnSign).
+var turnSigns = func() (signs [MaxTokenDimension]float32) {
+	for d := range signs {
+		signs[d] = turnSign(d)
+	}
+	return signs
+}()
 
 // turnSign returns the sign of a dimension, 1 or -1: a fixed draw (Steele, Lea and Flood 2014, splitmix64).
 func turnSign(d int) float32 {
