@@ -47,7 +47,7 @@ type Record struct {
 	Gate        *fusion.Gate `yaml:"gate,omitempty"`
 	// GateWithoutLate weighs the sources where late interaction takes no part, of a
 	// Gate that was fitted beside it: what is right for three sources is not for two
-	// of them (docs/evidence/trials.md). Nil where Gate knows of no late interaction.
+	// of them. Nil where Gate knows of no late interaction.
 	GateWithoutLate *fusion.Gate `yaml:"gate_without_late,omitempty"`
 	Signals         []string     `yaml:"signals,omitempty"`
 	// ConfidenceAUROC is, for a method that says how sure it is, the chance that of a

@@ -90,7 +90,7 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 // coefficients with its features; the dense weights are the softmax of the logits, so
 // that they add up to 1. BM25's weight is the exponential of its own linear function,
 // and that of phrases a fixed share of it: the two are terms of one kind, and a
-// separate function for phrases did not help (docs/evidence/trials.md). Nearness has a fixed share
+// separate function for phrases did not help. Nearness has a fixed share
 // of BM25's weight, too, and BM25 counts less beside it. Late interaction has a
 // weight like BM25's, of its own function: it scores what the others found and
 // competes with none of them. The fused score is Σ weight · score over the raw scores.
@@ -114,11 +114,11 @@ type Gate struct {
 	Near float64 `yaml:"near,omitempty" json:"near,omitempty"`
 	// what BM25's weight is multiplied by where nearness counts in texts that are words; 0: 1
 	BesideNear float64 `yaml:"beside_near,omitempty" json:"beside_near,omitempty"`
-	// Spread is the standard deviation of the base's scores of random passages. The weight of a source of another encoder
-	// (ObservedSource.Foreign) is multiplied by Spread divided by its own; 0: it is not.
+	// Spread is the standard deviation of the base's scores of random passages. The weight of a source of another
+	// encoder (ObservedSource.Foreign) is multiplied by Spread divided by its own; 0: it is not.
 	Spread float64 `yaml:"spread,omitempty" json:"spread,omitempty"`
-	// ForeignWords is what the weights of BM25, phrases and nearness are multiplied by where the only dense source is an
-	// encoder of its own, without late interaction (ForeignCloseness); 0: 1.
+	// ForeignWords is what the weights of BM25, phrases and nearness are multiplied by where the only dense source is
+	// an encoder of its own, without late interaction (ForeignCloseness); 0: 1.
 	ForeignWords float64 `yaml:"foreign_words,omitempty" json:"foreign_words,omitempty"`
 	// intercept of late interaction's logarithmic weight
 	Tokens float64 `yaml:"tokens,omitempty"  json:"tokens,omitempty"`

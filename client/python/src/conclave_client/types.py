@@ -452,6 +452,7 @@ class Expert:
     parts: bool = False
     owner: str = ""
     max_tokens: dict[str, int] = field(default_factory=dict)
+    languages: list[str] = field(default_factory=list)
     recall: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
