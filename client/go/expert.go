@@ -17,7 +17,7 @@ type Expert struct {
 	Endpoint        *EndpointInfo     `json:"endpoint,omitempty"`
 	Precision       string            `json:"precision"`           // "fp32" or "int8"
 	MaxTokens       map[string]int    `json:"max_tokens"`          // question and passage
-	Languages       []string          `json:"languages,omitempty"` // that it reads, by ISO 639-1 code; nil: all, or unknown
+	Languages       []string          `json:"languages,omitempty"` // that it reads, by ISO 639-1 code
 	EnsembleMembers int               `json:"ensemble_members"`
 	Domains         []string          `json:"domains,omitempty"`     // that its gate tells (DESIRE-ME)
 	Calibration     *CalibrationInfo  `json:"calibration"`           // null when uncalibrated

@@ -69,7 +69,7 @@ var notRun = []struct {
 	},
 	{
 		regexp.MustCompile(
-			`^conclave(-lab pools| evaluate answers| (index|evaluate|calibrate) --collection (policy|union|small|pool|C)| serve --collection (many-out/\S*|demo-many)) `,
+			`^conclave(-lab pools| evaluate answers| (index|evaluate|calibrate) --collection (policy|union|small|pool|cacm|C)| serve --collection (many-out/\S*|demo-many)) `,
 		),
 		"measures on domains that lie in ../shared",
 	},
