@@ -293,14 +293,14 @@ func (e *admittedEngine) Documents(
 // or the context's.
 func (e *admittedEngine) Suggest(
 	ctx context.Context, by search.Caller, q lookup.SuggestRequest,
-) (found []lookup.Suggestion, err error) {
+) (found []lookup.Suggestion, collecting bool, err error) {
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
 	err = e.inTurn(ctx, func(ctx context.Context) (err error) {
-		found, err = e.engine.Suggest(ctx, by, q)
+		found, collecting, err = e.engine.Suggest(ctx, by, q)
 		return err
 	})
-	return found, err
+	return found, collecting, err
 }
 
 // DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many

@@ -47,8 +47,10 @@ type Engine interface {
 	Documents(
 		ctx context.Context, by search.Caller, r lookup.DocumentsRequest,
 	) (found []corpus.Document, next string, err error)
-	// Suggest returns completions of what somebody begins to type.
-	Suggest(ctx context.Context, by search.Caller, q lookup.SuggestRequest) ([]lookup.Suggestion, error)
+	// Suggest returns completions of what somebody begins to type; collecting says that titles are still collected.
+	Suggest(
+		ctx context.Context, by search.Caller, q lookup.SuggestRequest,
+	) (found []lookup.Suggestion, collecting bool, err error)
 	// DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many
 	// passages as have at most most stored bytes together, and of one at least.
 	DocumentText(ctx context.Context, by search.Caller, id string, from, most int) (lookup.DocumentText, error)

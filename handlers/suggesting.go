@@ -11,6 +11,8 @@ import (
 // SuggestionList is the answer of GET /v1/suggest.
 type SuggestionList struct {
 	Suggestions []lookup.Suggestion `json:"suggestions"`
+	// Collecting says that titles are still being collected in the background: a later request has suggestions.
+	Collecting bool `json:"collecting,omitempty"`
 }
 
 // getSuggestions answers GET /v1/suggest with completions of what the query's q begins, out of the titles and headings
@@ -26,9 +28,9 @@ func (a *API) getSuggestions(c *call) error {
 		return err
 	}
 	q := lookup.SuggestRequest{Text: typed, Limit: limit}
-	found, err := engine.Suggest(c.r.Context(), search.Caller{}, q)
+	found, collecting, err := engine.Suggest(c.r.Context(), search.Caller{}, q)
 	if err != nil {
 		return schema.AsParameters(problemOf(c.r.Context(), err))
 	}
-	return c.respond(http.StatusOK, SuggestionList{Suggestions: found})
+	return c.respond(http.StatusOK, SuggestionList{Suggestions: found, Collecting: collecting})
 }

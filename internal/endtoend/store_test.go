@@ -210,7 +210,7 @@ func storeSettings(t *testing.T, one, two *process) {
 		http.StatusOK, nil)
 	var chosen, narrowed reply.Response
 	one.get(http.MethodPost, "/v1/search", `{"question":"priced","experts":[],"fusion":"rrf","timeout_ms":10000,`+
-		`"explain":true}`, http.StatusOK, &chosen)
+		`"explain":true,"collapse":false}`, http.StatusOK, &chosen)
 	if len(chosen.Results) != 3 || chosen.Results[0].ID != "a" || !chosen.Results[1].Pinned ||
 		chosen.Results[1].ID != "p3" || chosen.Results[2].ID != "p2" ||
 		!slices.Equal(chosen.Overridden.Hidden, []string{"p1"}) {

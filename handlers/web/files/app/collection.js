@@ -1,6 +1,7 @@
 // Collection: what can be searched, what is being done, and a door for documents.
 import { chosenNames, get, perhaps, post, send } from "./api.js";
 import { calibration } from "./calibration.js";
+import { chosenResults } from "./chosen.js";
 import { documentList } from "./documents.js";
 import { passageList } from "./browse.js";
 import { improvement } from "./improve.js";
@@ -42,6 +43,7 @@ async function refresh(body, { tune }, signal) {
       documents.card,
       passageList(limits, signal),
       unansweredQuestions(signal),
+      !limits.read_only && chosenResults(signal),
       improving.card,
       tune && expertTable(experts.experts),
       tune && calibration(experts),

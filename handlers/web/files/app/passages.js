@@ -63,6 +63,7 @@ function item(state, result, { found, highest, sources }) {
         { class: "row" },
         thumbs(found, { passage: result.id, collection: result.collection }, { about: result.title || result.id }),
         state.tune && h("span", { class: "id" }, result.id),
+        result.pinned && h("span", { class: "soft" }, t`chosen for this question`),
         result.copies &&
           h(
             "span",

@@ -216,6 +216,7 @@ export const texts = {
   "and {}": "und {}",
   "{} copy": "{} Kopie",
   "{} copies": "{} Kopien",
+  "chosen for this question": "für diese Frage ausgewählt",
   "also in other places": "auch an anderen Stellen",
   "Only passages with the tag {}": "Nur Passagen mit dem Schlagwort {}",
   "Storing…": "Wird gespeichert…",

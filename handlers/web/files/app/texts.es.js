@@ -216,6 +216,7 @@ export const texts = {
   "and {}": "y {}",
   "{} copy": "{} copia",
   "{} copies": "{} copias",
+  "chosen for this question": "elegido para esta pregunta",
   "also in other places": "también en otros lugares",
   "Only passages with the tag {}": "Solo pasajes con la etiqueta {}",
   "Storing…": "Guardando…",

@@ -216,6 +216,7 @@ export const texts = {
   "and {}": "et {}",
   "{} copy": "{} copie",
   "{} copies": "{} copies",
+  "chosen for this question": "choisi pour cette question",
   "also in other places": "aussi à d’autres endroits",
   "Only passages with the tag {}": "Seulement les passages avec l’étiquette {}",
   "Storing…": "Enregistrement…",

@@ -216,6 +216,7 @@ export const texts = {
   "and {}": "ほか {}",
   "{} copy": "{} 件のコピー",
   "{} copies": "{} 件のコピー",
+  "chosen for this question": "この質問のために選ばれた結果",
   "also in other places": "ほかの場所にもあります",
   "Only passages with the tag {}": "タグ {} の箇所だけ",
   "Storing…": "保存中…",

@@ -216,6 +216,7 @@ export const texts = {
   "and {}": "以及 {}",
   "{} copy": "{} 个副本",
   "{} copies": "{} 个副本",
+  "chosen for this question": "为此问题选定",
   "also in other places": "也出现在其他地方",
   "Only passages with the tag {}": "只看带标签 {} 的段落",
   "Storing…": "正在保存…",
