@@ -49,6 +49,7 @@ type Config struct {
 	Limits     Limits      `yaml:"limits"`
 	Documents  Documents   `yaml:"documents"`
 	Unanswered Unanswered  `yaml:"unanswered"`
+	Answered   Answered    `yaml:"answered"`
 	Rate       Rate        `yaml:"rate"`
 	Auth       Auth        `yaml:"auth"`
 	Server     Server      `yaml:"server"`
@@ -413,6 +414,13 @@ type Converter struct {
 type Unanswered struct {
 	Keep int           `yaml:"keep" between:"0 10000"`  // of each collection; 0: none
 	Age  time.Duration `yaml:"age" between:"1s 87600h"` // after which one is dropped that nobody asked again
+}
+
+// Answered says which questions that were answered are kept, to be suggested to others.
+type Answered struct {
+	Keep   int           `yaml:"keep" between:"0 10000"`  // of each collection; 0: none
+	Age    time.Duration `yaml:"age" between:"1s 87600h"` // after which one is dropped that nobody asked again
+	Askers int           `yaml:"askers" between:"2 1000"` // how many keys or addresses ask one before it is offered
 }
 
 // Rate bounds the requests of one caller: of its key, or of its address.

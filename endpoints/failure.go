@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Error says why a model's server did not do what it was asked, for people. It holds no text that was sent.
+// Error says why a model's server did not do what it was asked, for people. It holds no text that was sent to an
+// encoder or a reranker; that of a generator may hold what its server wrote.
 type Error struct {
 	Reason string
 	Status int  // of HTTP; 0: there was no answer, or one that is not understood

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/conclave/endpoints"
+
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 )
@@ -74,7 +76,7 @@ func NewModel(e Endpoint) (*Model, error) {
 const mostNamed = 10
 
 // Check returns an error unless the endpoint answers and lists the model. The error says what to do. A server that
-// lists no models passes. The error is an *Error, or the context's; it waits at most the endpoint's Timeout.
+// lists no models passes. The error is an *endpoints.Error, or the context's; it waits at most the endpoint's Timeout.
 func (m *Model) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.endpoint.Timeout)
 	defer cancel()
@@ -95,7 +97,7 @@ func (m *Model) Check(ctx context.Context) error {
 	case n > mostNamed:
 		names = append(slices.Clip(names[:mostNamed]), "others")
 	}
-	return &Error{
+	return &endpoints.Error{
 		Reason: fmt.Sprintf("%s has no model %q: it has %s", m.endpoint.Address, m.endpoint.Model, strings.Join(names, ", ")),
 	}
 }

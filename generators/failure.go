@@ -9,38 +9,16 @@ import (
 	"net/http"
 	"strings"
 
+	"example.org/conclave/endpoints"
+
 	"github.com/openai/openai-go/v3"
 )
-
-// Error says why a model did not answer, for people.
-type Error struct {
-	Reason string
-	Busy   bool // it may answer later
-	Err    error
-}
-
-// Error returns the reason and, if there is one, the cause behind a colon.
-func (e *Error) Error() string {
-	if e.Err == nil {
-		return e.Reason
-	}
-	return e.Reason + ": " + e.Err.Error()
-}
-
-// Unwrap returns the cause; nil if there is none.
-func (e *Error) Unwrap() error { return e.Err }
-
-// Advice returns the reason alone, which a caller may be told.
-func (e *Error) Advice() string { return e.Reason }
-
-// Overloaded reports whether the model's server refused the request since it is busy: it may be sent again later.
-func (e *Error) Overloaded() bool { return e.Busy }
 
 // mostRepeated is the largest number of bytes of a server's text in an error.
 const mostRepeated = 500
 
-// explain returns an *Error with the reason of a failed request in words, without the key, which some servers repeat.
-// It returns the error of ctx if ctx has ended.
+// explain returns an *endpoints.Error with the reason of a failed request in words, without the key, which some servers
+// repeat. It returns the error of ctx if ctx has ended.
 func (m *Model) explain(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // whoever asked says how much time there was
@@ -49,7 +27,7 @@ func (m *Model) explain(ctx context.Context, cause error) error {
 	if m.endpoint.Key != "" {
 		message = strings.ReplaceAll(message, m.endpoint.Key, "…")
 	}
-	out := &Error{Err: errors.New(cutText(message, mostRepeated))}
+	out := &endpoints.Error{Err: errors.New(cutText(message, mostRepeated))}
 	var refused *openai.Error
 	var network net.Error
 	switch {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.org/conclave/bm25/forms"
+	"example.org/conclave/endpoints"
 
 	"github.com/openai/openai-go/v3"
 )
@@ -20,8 +21,8 @@ If the last message can be understood by itself, repeat it. Write only the quest
 const mostRewritten = 128
 
 // Rewrite returns the last question of a conversation, reworded by the model so that it can be understood alone. before
-// are the earlier questions, oldest first. The error is an *Error if the model fails or writes something else, or the
-// context's. It returns one line without quotation marks.
+// are the earlier questions, oldest first. The error is an *endpoints.Error if the model fails or writes something
+// else, or the context's. It returns one line without quotation marks.
 func (m *Model) Rewrite(ctx context.Context, before []string, question string) (string, error) {
 	var b strings.Builder
 	for _, text := range append(before[:len(before):len(before)], question) {
@@ -52,7 +53,7 @@ func (m *Model) Rewrite(ctx context.Context, before []string, question string) (
 			}
 		}
 	}
-	return "", &Error{Reason: "the model wrote nothing", Err: errors.New("the answer had no text")}
+	return "", &endpoints.Error{Reason: "the model wrote nothing", Err: errors.New("the answer had no text")}
 }
 
 const (
@@ -63,11 +64,11 @@ const (
 	leastKept = .5
 )
 
-// checkRewritten returns an *Error unless a line is the question in other words: the conversation has most of its
-// words, and it has most words of the question. An answer fails the first test, an earlier message the second.
+// checkRewritten returns an *endpoints.Error unless a line is the question in other words: the conversation has most of
+// its words, and it has most words of the question. An answer fails the first test, an earlier message the second.
 func checkRewritten(line string, before []string, question string) error {
 	wrong := func(why string) error {
-		return &Error{
+		return &endpoints.Error{
 			Reason: "what the model made of it " + why, Err: fmt.Errorf("it made %q", cutText(line, mostRepeated)),
 		}
 	}

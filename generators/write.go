@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 
+	"example.org/conclave/endpoints"
+
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/respjson"
@@ -36,7 +38,8 @@ const mostBytes = 16
 
 // Write asks the model for an answer and compares it with the passages, sentence by sentence. It ends after the
 // endpoint's Timeout at the latest, and calls the functions of w in this goroutine. An answer that is much longer than
-// a.MaxTokens is cut. With an error it returns what was written before. The error is an *Error, or the context's.
+// a.MaxTokens is cut. With an error it returns what was written before. The error is an *endpoints.Error, or the
+// context's.
 func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.endpoint.Timeout)
 	defer cancel()
@@ -89,12 +92,12 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 	case ctx.Err() != nil:
 		return wrote, ctx.Err()
 	case strings.TrimSpace(text.all) == "" && received > 0:
-		return wrote, &Error{
+		return wrote, &endpoints.Error{
 			Reason: "the model wrote reasoning and no answer: let it write more tokens (max_tokens), or reason less",
 			Err:    errors.New("the stream had no text beside reasoning"),
 		}
 	case strings.TrimSpace(text.all) == "":
-		return wrote, &Error{Reason: "the model wrote nothing", Err: errors.New("the stream had no text")}
+		return wrote, &endpoints.Error{Reason: "the model wrote nothing", Err: errors.New("the stream had no text")}
 	}
 	return wrote, nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.org/conclave/endpoints"
 )
 
 // script serves a chat interface as a test says.
@@ -171,7 +173,7 @@ func TestWriteFails(t *testing.T) {
 	} {
 		m := script(t, c.serve)
 		_, err := m.Write(t.Context(), deep, Watching{})
-		var known *Error
+		var known *endpoints.Error
 		if !errors.As(err, &known) || !strings.Contains(known.Advice(), c.want) || known.Overloaded() != c.busy {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 			continue
@@ -184,7 +186,7 @@ func TestWriteFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var known *Error
+	var known *endpoints.Error
 	if _, err := gone.Write(t.Context(), deep, Watching{}); !errors.As(err, &known) ||
 		!strings.Contains(known.Reason, "cannot be reached") {
 		t.Errorf("nobody there: %v", err)
@@ -286,7 +288,7 @@ func TestRewrite(t *testing.T) {
 					"message": map[string]any{"role": "assistant", "content": c.answer}}}})
 		})
 		question, err := m.Rewrite(t.Context(), []string{"Where is Lake\nBaikal?"}, "How deep <|im_end|>?")
-		var told *Error
+		var told *endpoints.Error
 		if question != c.want || (err != nil) != (c.reason != "") ||
 			err != nil && (!errors.As(err, &told) || told.Reason != c.reason) {
 			t.Errorf("%q: %q, %v", c.answer, question, err)
@@ -371,7 +373,7 @@ func TestCutAnswer(t *testing.T) {
 	// Of a model that begins with reasoning it is that.
 	m.begins.Store(beginsReasoning)
 	wrote, err = m.Write(t.Context(), deep, Watching{})
-	var told *Error
+	var told *endpoints.Error
 	if !errors.As(err, &told) || !strings.Contains(told.Reason, "reasoning and no answer") || wrote.Text != "" {
 		t.Errorf("%+v, %v", wrote, err)
 	}

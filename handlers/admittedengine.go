@@ -127,6 +127,7 @@ func (e *admittedEngine) Search(ctx context.Context, by search.Caller, r search.
 	response, err := e.engine.Search(ctx, by, r)
 	if err == nil {
 		e.call.api.noteAnswer(e.call.r.Context(), r, response)
+		e.call.api.noteAnswered(e.call.r.Context(), front.CallerName(e.call.r), r, response)
 	}
 	return e.call.api.withoutStages(e.call.r.Context(), response), err
 }

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 
 	"example.org/conclave/handlers/front"
+	"example.org/conclave/internal/asked"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
-	"example.org/conclave/internal/unanswered"
 )
 
 // Collection has the parts that answer requests to one collection: engine, writer, documents, jobs. Requests that need
@@ -26,8 +26,9 @@ type Collection struct {
 	inputs    jobs.Inputs // set before keeper
 	// judgments is set before writing; nil: they are not kept here
 	judgments  Judgments
-	unanswered *unanswered.Log // set before writing; nil: none are kept
-	settings   Settings        // set before engine; nil: it has none that change
+	unanswered *asked.Log         // set before writing; nil: none are kept
+	answered   *answeredQuestions // set before writing; nil: none are kept
+	settings   Settings           // set before engine; nil: it has none that change
 }
 
 // NewCollection returns a collection without any parts. r reports their state; nil: the collection gets a Readiness of
@@ -65,7 +66,13 @@ func (k *Collection) AttachOriginals(r OriginalReader) { k.originals.Store(&r) }
 func (k *Collection) AttachJudgments(j Judgments) { k.judgments = j }
 
 // AttachUnanswered sets the log of the questions that searches do not answer. Call it before AttachWriter.
-func (k *Collection) AttachUnanswered(l *unanswered.Log) { k.unanswered = l }
+func (k *Collection) AttachUnanswered(l *asked.Log) { k.unanswered = l }
+
+// AttachAnswered sets the log of the questions that searches answer, and how many callers have to ask one before it is
+// suggested. Call it before AttachWriter.
+func (k *Collection) AttachAnswered(l *asked.Log, askers int) {
+	k.answered = &answeredQuestions{l, askers}
+}
 
 // AttachSettings sets the reader and writer of the collection's settings. Call it before Attach.
 func (k *Collection) AttachSettings(s Settings) { k.settings = s }

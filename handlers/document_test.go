@@ -18,7 +18,6 @@ import (
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/keeping"
-	"example.org/conclave/internal/unanswered"
 	"example.org/conclave/search"
 	"example.org/conclave/search/ask"
 	"example.org/conclave/search/learned"
@@ -66,7 +65,8 @@ func typesOfDocument() map[string]reflect.Type {
 		"FusionMethod":    reflect.TypeFor[search.MethodInfo](),
 		"MeasuredResult":  reflect.TypeFor[jobs.MeasuredResult](), "Share": reflect.TypeFor[jobs.Share](),
 		"JudgmentRequest": reflect.TypeFor[judgmentBody](), "JudgmentCounts": reflect.TypeFor[JudgmentCounts](),
-		"UnansweredList": reflect.TypeFor[UnansweredList](), "UnansweredQuestion": reflect.TypeFor[unanswered.Question](),
+		"UnansweredList": reflect.TypeFor[UnansweredList](), "UnansweredQuestion": reflect.TypeFor[UnansweredQuestion](),
+		"AnsweredList": reflect.TypeFor[AnsweredList](), "AnsweredQuestion": reflect.TypeFor[AnsweredQuestion](),
 		"RemovedQuestions": reflect.TypeFor[RemovedQuestions](),
 		"JudgmentList":     reflect.TypeFor[JudgmentList](), "Judgment": reflect.TypeFor[judgments.Judgment](),
 		"JudgedQuestion":     reflect.TypeFor[judgments.Question](),

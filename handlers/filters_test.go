@@ -11,8 +11,8 @@ import (
 	"example.org/conclave/handlers/schema"
 )
 
-// asked sends a request with the name of a key.
-func asked(t *testing.T, api *API, method, path, body, key string) received {
+// wasAsked sends a request with the name of a key.
+func wasAsked(t *testing.T, api *API, method, path, body, key string) received {
 	t.Helper()
 	v := visitor{method: method, path: path, body: body}
 	if body != "" {
@@ -29,7 +29,7 @@ func filtered(t *testing.T, api *API, method, path, filter, key string) received
 	if strings.Contains(path, "?") {
 		join = "&"
 	}
-	return asked(t, api, method, path+join+"filter="+url.QueryEscape(filter), "", key)
+	return wasAsked(t, api, method, path+join+"filter="+url.QueryEscape(filter), "", key)
 }
 
 // idsIn returns the ids of passages or results in an answer.
@@ -55,7 +55,7 @@ func TestFilterInQuery(t *testing.T) {
 	api := grouped(t, false)
 	secretOnes := []string{"bees", "bees#1", "bees#2"}
 	const secrets, open = `{"field":"group","eq":"secret"}`, `{"not":{"field":"group","eq":"secret"}}`
-	body := asked(t, api, http.MethodPost, "/v1/search", `{"question":"bees","k":50,"filter":`+secrets+`}`, "chief")
+	body := wasAsked(t, api, http.MethodPost, "/v1/search", `{"question":"bees","k":50,"filter":`+secrets+`}`, "chief")
 	want := idsIn(t, body)
 	if len(want) != 3 {
 		t.Fatalf("%v", want)
@@ -65,7 +65,7 @@ func TestFilterInQuery(t *testing.T) {
 	) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	body = asked(
+	body = wasAsked(
 		t,
 		api,
 		http.MethodPost,
@@ -78,7 +78,7 @@ func TestFilterInQuery(t *testing.T) {
 	) {
 		t.Errorf("beside tags: %v", got)
 	}
-	all := idsIn(t, asked(t, api, http.MethodGet, "/v1/passages", "", "chief"))
+	all := idsIn(t, wasAsked(t, api, http.MethodGet, "/v1/passages", "", "chief"))
 	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/passages", secrets, "chief")); !slices.Equal(
 		got, secretOnes,
 	) {
@@ -104,7 +104,7 @@ func TestFilterInQuery(t *testing.T) {
 			t.Errorf("%s: %d %s", filter, r.StatusCode, r.body)
 		}
 	}
-	r := asked(t, api, http.MethodDelete, "/v1/passages?dry_run=true&ids=bees,bees,none", "", "chief")
+	r := wasAsked(t, api, http.MethodDelete, "/v1/passages?dry_run=true&ids=bees,bees,none", "", "chief")
 	if strings.TrimSpace(string(r.body)) != `{"passages":1}` {
 		t.Errorf("%s", r.body)
 	}
@@ -150,11 +150,11 @@ func TestNestedFilters(t *testing.T) {
 		return `{"question":"bees","k":50,"filter":` + inner + `}`
 	}
 	for deep, want := range map[int]int{2: http.StatusOK, 17: http.StatusOK, 18: http.StatusUnprocessableEntity} {
-		one := asked(t, api, http.MethodPost, "/v1/search", nested(deep), "chief")
+		one := wasAsked(t, api, http.MethodPost, "/v1/search", nested(deep), "chief")
 		if one.StatusCode != want {
 			t.Errorf("%d deep: %d %.400s", deep, one.StatusCode, one.body)
 		}
-		batch := asked(t, api, http.MethodPost, "/v1/search/batch", `{"searches":[`+nested(deep)+`]}`, "chief")
+		batch := wasAsked(t, api, http.MethodPost, "/v1/search/batch", `{"searches":[`+nested(deep)+`]}`, "chief")
 		right := !strings.Contains(string(batch.body), `#problem-`)
 		if batch.StatusCode != http.StatusOK || right != (want == http.StatusOK) {
 			t.Errorf("%d deep in a batch: %d %.400s", deep, batch.StatusCode, batch.body)

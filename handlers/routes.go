@@ -62,6 +62,8 @@ func routes() []route {
 		{"removeSnapshot", answer, serveJSON((*API).deleteSnapshot)},
 		{"unanswered", answer, serveJSON((*API).getUnanswered)},
 		{"removeUnanswered", front.Storing(), serveJSON((*API).deleteUnanswered)},
+		{"answered", answer, serveJSON((*API).getAnswered)},
+		{"removeAnswered", front.Storing(), serveJSON((*API).deleteAnswered)},
 		{"addExpert", answer, serveJSON((*API).postExpert)},
 		{"removeExpert", answer, serveJSON((*API).deleteExpert)},
 		{"calibrate", answer, serveJSON((*API).postCalibration)},

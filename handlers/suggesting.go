@@ -16,7 +16,8 @@ type SuggestionList struct {
 }
 
 // getSuggestions answers GET /v1/suggest with completions of what the query's q begins, out of the titles and headings
-// that the caller may see. It returns a problem for an impossible query, and if they cannot be read.
+// that the caller may see, and of questions that others with the same rights asked. It returns a problem for an
+// impossible query, and if they cannot be read.
 func (a *API) getSuggestions(c *call) error {
 	engine, err := c.admittedEngine()
 	if err != nil {
@@ -32,5 +33,7 @@ func (a *API) getSuggestions(c *call) error {
 	if err != nil {
 		return schema.AsParameters(problemOf(c.r.Context(), err))
 	}
-	return c.respond(http.StatusOK, SuggestionList{Suggestions: found, Collecting: collecting})
+	return c.respond(http.StatusOK, SuggestionList{
+		Suggestions: c.api.offered(c.r.Context(), typed, found, limit), Collecting: collecting,
+	})
 }

@@ -3,19 +3,31 @@ package handlers
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
-	"example.org/conclave/internal/unanswered"
+	"example.org/conclave/internal/asked"
 	"example.org/conclave/search"
 	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 )
 
+// UnansweredQuestion is a question that was not answered.
+type UnansweredQuestion struct {
+	Question string    `json:"question"`          // as it was last asked; at most 500 bytes and "…"
+	Verdict  string    `json:"verdict"`           // of the last answer: "not_found" or "doubtful"
+	Asked    int       `json:"asked"`             // how many times
+	First    time.Time `json:"first"`             // when it was first asked
+	Last     time.Time `json:"last"`              // when it was last asked
+	Filtered bool      `json:"filtered"`          // whether the last search was of a part of the passages only
+	Nearest  string    `json:"nearest,omitempty"` // id of the first passage of the last search; "": none was found
+}
+
 // UnansweredList is the answer of GET /v1/admin/unanswered.
 type UnansweredList struct {
-	Keep      int                   `json:"keep"` // the most that are kept; 0: none are
-	Questions []unanswered.Question `json:"questions"`
+	Keep      int                  `json:"keep"` // the most that are kept; 0: none are
+	Questions []UnansweredQuestion `json:"questions"`
 }
 
 // RemovedQuestions is the answer of DELETE /v1/admin/unanswered.
@@ -25,7 +37,7 @@ type RemovedQuestions struct {
 
 // unansweredLog returns the log of the collection's unanswered questions; nil if the configuration keeps none. It
 // returns a problem if the server only reads, the collection is still being opened, or its store keeps no such log.
-func (a *API) unansweredLog() (*unanswered.Log, error) {
+func (a *API) unansweredLog() (*asked.Log, error) {
 	if _, err := a.changeWriter(); err != nil {
 		return nil, err
 	}
@@ -42,13 +54,18 @@ func (a *API) unansweredLog() (*unanswered.Log, error) {
 // getUnanswered answers GET /v1/admin/unanswered with the questions that searches did not answer. The list is empty if
 // the configuration keeps none. Its problems are those of unansweredLog.
 func (a *API) getUnanswered(*call, none) (UnansweredList, error) {
-	list := UnansweredList{Questions: []unanswered.Question{}}
+	list := UnansweredList{Questions: []UnansweredQuestion{}}
 	kept, err := a.unansweredLog()
 	if err != nil || kept == nil {
 		return list, err
 	}
 	list.Keep = kept.Most()
-	list.Questions = append(list.Questions, kept.All()...)
+	for _, q := range kept.All() {
+		list.Questions = append(list.Questions, UnansweredQuestion{
+			Question: q.Question, Verdict: q.Verdict, Asked: q.Asked, First: q.First, Last: q.Last, Filtered: q.Filtered,
+			Nearest: q.Nearest,
+		})
+	}
 	return list, nil
 }
 
@@ -76,7 +93,7 @@ func (k *Collection) noteAnswer(ctx context.Context, r search.Request, response 
 	if k.unanswered == nil || len(response.Rankings) > 0 {
 		return
 	}
-	q := unanswered.Question{
+	q := asked.Question{
 		Question: cmp.Or(response.Asked, response.Question), Verdict: string(response.Verdict), Filtered: !r.Filter.Empty(),
 	}
 	if key := front.ExchangeOf(ctx).Key; key != nil && key.Filter != nil {
@@ -84,7 +101,7 @@ func (k *Collection) noteAnswer(ctx context.Context, r search.Request, response 
 	}
 	switch response.Verdict {
 	case reply.VerdictFound:
-		k.unanswered.Answered(q.Question)
+		k.unanswered.Forget(q.Question, "")
 	case reply.VerdictNotFound, reply.VerdictDoubtful:
 		if len(response.Results) > 0 {
 			q.Nearest = response.Results[0].ID

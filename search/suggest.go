@@ -69,10 +69,10 @@ func (s *suggestions) of(restriction string) *callerSuggestions {
 }
 
 // get returns the index for a generation, by collect if there is none. An index of another generation is used for
-// mostShare times as long as it took to collect it. collect runs in a goroutine of its own, one at a time: get waits for
-// it as long as ctx and mostWait let it, and then returns the index of an earlier generation, or nil if there is none
-// yet. It fails if ctx has ended and gets no turn again, or if there is no index and the collection that it
-// waited for failed.
+// mostShare times as long as it took to collect it. collect runs in a goroutine of its own, one at a time: get waits
+// for it as long as ctx and mostWait let it, and then returns the index of an earlier generation, or nil if there is
+// none yet. It fails if ctx has ended and gets no turn again, or if there is no index and the collection that it waited
+// for failed.
 func (c *callerSuggestions) get(
 	ctx context.Context,
 	generation uint64,
@@ -136,9 +136,9 @@ func (c *callerSuggestions) collect(
 
 // Suggest returns completions of what somebody begins to type (completion.Index.Complete), out of the titles and
 // headings of the passages that the caller may see. Titles are collected in the background at the first request after a
-// change: collecting is true, and there are no completions, if they were not collected within mostWait. It returns a *fault.Error: of kind Invalid for a text without or
-// with more than longestTyped bytes or an impossible limit, of kind Unavailable if titles cannot be read or the engine
-// is closed.
+// change: collecting is true, and there are no completions, if they were not collected within mostWait. It returns a
+// *fault.Error: of kind Invalid for a text without or with more than longestTyped bytes or an impossible limit, of kind
+// Unavailable if titles cannot be read or the engine is closed.
 func (e *Engine) Suggest(
 	ctx context.Context, by Caller, q lookup.SuggestRequest,
 ) (found []lookup.Suggestion, collecting bool, err error) {

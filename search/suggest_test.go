@@ -34,7 +34,8 @@ func TestSuggestionsAge(t *testing.T) {
 		}
 	}
 	failure := errors.New("broken")
-	if _, err := all.of("b").get(t.Context(), 1, clock, func() (*completion.Index, error) { return nil, failure }); err != failure {
+	broken := func() (*completion.Index, error) { return nil, failure }
+	if _, err := all.of("b").get(t.Context(), 1, clock, broken); err != failure {
 		t.Error(err)
 	}
 	if all.of("a") != c {

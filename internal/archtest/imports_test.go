@@ -112,7 +112,7 @@ var allowed = map[string][]string{
 	},
 	"documents":          {"internal/corpus", "internal/granules"},
 	"endpoints":          {},
-	"generators":         {"bm25", "bm25/forms", "internal/languages"},
+	"generators":         {"bm25", "bm25/forms", "endpoints", "internal/languages"},
 	"internal/keeping":   {"documents", "internal/corpus", "store"},
 	"internal/originals": {"documents", "internal/corpus", "internal/disk"},
 	"internal/sites":     {"internal/disk"},
@@ -166,11 +166,11 @@ var allowed = map[string][]string{
 	},
 
 	"handlers": {
-		"documents", "handlers/front", "handlers/schema", "handlers/upload", "handlers/web", "internal/collections",
+		"documents", "handlers/front", "handlers/schema", "handlers/upload", "handlers/web", "internal/asked", "internal/collections", "internal/completion",
 		"internal/conditions", "internal/corpus", "internal/identity", "internal/jobs", "internal/judgments",
 		"internal/keeping", "internal/languages", "internal/originals", "internal/overload", "internal/plaintext",
 		"internal/sites",
-		"internal/unanswered", "internal/wording", "search", "search/ask", "search/fault", "search/learned", "search/lookup", "search/reply",
+		"internal/wording", "search", "search/ask", "search/fault", "search/learned", "search/lookup", "search/reply",
 		"search/storage", "search/turn", "store",
 	},
 	"handlers/adapters": {
@@ -201,7 +201,7 @@ var allowed = map[string][]string{
 	"internal/collections": {"internal/disk"},
 	"internal/jobs":        {"internal/conditions", "internal/disk", "internal/jobs/lease"},
 	"internal/judgments":   {"internal/disk"},
-	"internal/unanswered":  {"internal/disk"},
+	"internal/asked":       {"internal/disk"},
 	"internal/jobs/lease":  {},
 	"internal/stores": {
 		"ann", "configs", "internal/collections", "internal/disk", "store", "store/folder/backend",
@@ -234,7 +234,7 @@ var allowed = map[string][]string{
 		"handlers/front", "handlers/schema", "internal/assembly", "internal/capacity", "internal/collections",
 		"internal/conditions", "internal/corpus", "internal/disk", "internal/experts", "internal/guide",
 		"internal/jobs", "internal/judgments", "internal/keeping", "internal/languages", "internal/originals", "internal/overload",
-		"internal/provision", "internal/questions", "internal/sites", "internal/stores", "internal/unanswered",
+		"internal/provision", "internal/questions", "internal/sites", "internal/stores", "internal/asked",
 		"internal/wording", "models", "search", "search/learned", "search/lookup", "search/reply", "search/storage", "shipped", "store",
 	},
 

@@ -17,7 +17,8 @@ type Kind string
 const (
 	Document Kind = "document" // a title
 	Heading  Kind = "heading"
-	Word     Kind = "word" // what was typed, with its last word completed
+	Word     Kind = "word"     // what was typed, with its last word completed
+	Question Kind = "question" // that others asked
 )
 
 // Entry is a text that what is typed may be completed to.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"example.org/conclave/endpoints"
 	"example.org/conclave/configs"
 	"example.org/conclave/generators"
 	"example.org/conclave/search"
@@ -105,7 +106,7 @@ func (e *endpoint) Generate(ctx context.Context, w learned.WriteRequest) (learne
 	case err == nil && wrote.Text == "":
 		out.Cut = "the passages support nothing of what " + e.config.Name + " wrote, so none of it is shown"
 	case err != nil && wrote.Text == "" && errors.Is(err, context.DeadlineExceeded):
-		return out, &generators.Error{Err: err, Reason: fmt.Sprintf(
+		return out, &endpoints.Error{Err: err, Reason: fmt.Sprintf(
 			"it had not written an answer in time, so there is none (its timeout is %v)", e.config.Timeout)}
 	case err != nil && (wrote.Text == "" || errors.Is(err, context.Canceled)):
 		return out, err // nobody reads what was written when its reader goes
@@ -116,11 +117,11 @@ func (e *endpoint) Generate(ctx context.Context, w learned.WriteRequest) (learne
 	return out, nil
 }
 
-// whyCut returns the sentence that tells users why an answer ends early: the reason of a *generators.Error in cause,
+// whyCut returns the sentence that tells users why an answer ends early: the reason of a *endpoints.Error in cause,
 // and for any other cause that the timeout has passed.
 func (e *endpoint) whyCut(cause error) string {
 	reason := fmt.Sprintf("it took longer than its timeout (%v)", e.config.Timeout)
-	if known, ok := errors.AsType[*generators.Error](cause); ok {
+	if known, ok := errors.AsType[*endpoints.Error](cause); ok {
 		reason = known.Reason
 	}
 	return "the answer ends early: " + reason

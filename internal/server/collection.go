@@ -13,13 +13,13 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
 	"example.org/conclave/handlers/schema"
+	"example.org/conclave/internal/asked"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/originals"
 	"example.org/conclave/internal/overload"
-	"example.org/conclave/internal/unanswered"
 	"example.org/conclave/search"
 	"example.org/conclave/store"
 
@@ -39,7 +39,8 @@ type collection struct {
 	// judgments are what people say of answers; nil: the store cannot keep them
 	judgments *judgments.JudgmentFile
 	// unanswered are the questions that searches did not answer; nil: none are kept
-	unanswered *unanswered.Log
+	unanswered *asked.Log
+	answered   *asked.Log      // the questions that searches answered; nil: none are kept
 	readers    *documents.Pool // processes that read files; nil: this process reads them
 	quotas     collections.Quotas
 	// originals has copies of uploaded files; nil: the collection is only read, or in a store, which keeps none
@@ -106,6 +107,9 @@ func (s *collection) showAndAttach() {
 	if s.config.ReadOnly && s.config.Unanswered.Keep > 0 {
 		s.tellUnanswered(errors.New("the server only reads: unanswered.keep has no effect"))
 	}
+	if s.config.ReadOnly && s.config.Answered.Keep > 0 {
+		s.tellAnswered(errors.New("the server only reads: answered.keep has no effect"))
+	}
 	for _, e := range s.assembly.Experts.Searched {
 		s.tellExpert(e.Name())
 	}
@@ -123,14 +127,17 @@ func (s *collection) showAndAttach() {
 }
 
 // startGoroutines starts the collection's goroutines, which run until s.running is done: one works through the jobs of
-// queue, unless that is nil, one writes unanswered questions, one removes unused copies of files, and one watches the
-// store.
+// queue, unless that is nil, two write unanswered and answered questions, one removes unused copies of files, and one
+// watches the store.
 func (s *collection) startGoroutines(queue worker) {
 	if queue != nil {
 		s.group.Go(func() error { queue.Run(s.running); return nil })
 	}
 	if s.unanswered != nil {
 		s.group.Go(func() error { s.unanswered.Run(s.running, s.tellUnanswered); return nil })
+	}
+	if s.answered != nil {
+		s.group.Go(func() error { s.answered.Run(s.running, s.tellAnswered); return nil })
 	}
 	if s.originals != nil {
 		s.group.Go(s.sweepOriginals)

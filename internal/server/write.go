@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/handlers/schema"
+	"example.org/conclave/internal/asked"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/judgments"
-	"example.org/conclave/internal/unanswered"
 	"example.org/conclave/store"
 )
 
@@ -79,7 +80,15 @@ func (s *collection) acceptWrites() (worker, error) {
 	if err := s.keepJudgments(dir); err != nil {
 		return nil, err
 	}
-	s.keepUnanswered(dir)
+	unanswered, answered := s.config.Unanswered, s.config.Answered
+	s.unanswered = openQuestions(dir, asked.UnansweredFile, unanswered.Keep, unanswered.Age, s.tellUnanswered)
+	if s.unanswered != nil {
+		s.api.AttachUnanswered(s.unanswered)
+	}
+	s.answered = openQuestions(dir, asked.AnsweredFile, answered.Keep, answered.Age, s.tellAnswered)
+	if s.answered != nil {
+		s.api.AttachAnswered(s.answered, answered.Askers)
+	}
 	if err := s.openOriginals(); err != nil {
 		return nil, err
 	}
@@ -127,32 +136,36 @@ func (s *collection) keepJudgments(jobsFolder string) error {
 	return nil
 }
 
-// keepUnanswered opens the file of unanswered questions in the collection's folder, the parent of jobsFolder, if the
-// configuration keeps any, and sets s.unanswered. If it cannot, or jobsFolder is "", it says so in the log and
-// /readyz, and the collection keeps none.
-func (s *collection) keepUnanswered(jobsFolder string) {
-	if s.config.Unanswered.Keep == 0 {
-		return
+// openQuestions opens a file of questions in the collection's folder, the parent of jobsFolder: at most keep, which
+// were asked within age. It returns nil if keep is 0. If the file cannot be opened, or jobsFolder is "", it calls tell
+// with the reason and returns nil.
+func openQuestions(jobsFolder, name string, keep int, age time.Duration, tell func(error)) *asked.Log {
+	if keep == 0 {
+		return nil
 	}
 	if jobsFolder == "" {
-		s.tellUnanswered(errors.New("the passages are in a store, which keeps no questions: unanswered.keep has no effect"))
-		return
+		tell(errors.New("the passages are in a store, which keeps no questions: keep has no effect"))
+		return nil
 	}
-	path := filepath.Join(filepath.Dir(jobsFolder), unanswered.FileName)
-	kept, err := unanswered.Open(disk.OS{}, path, s.config.Unanswered.Keep, s.config.Unanswered.Age)
+	log, err := asked.Open(disk.OS{}, filepath.Join(filepath.Dir(jobsFolder), name), keep, age)
 	if err != nil {
-		s.tellUnanswered(err)
-		return
+		tell(err)
+		return nil
 	}
-	s.unanswered = kept
-	s.api.AttachUnanswered(kept)
+	return log
 }
 
 // tellUnanswered shows in /readyz, and logs, why unanswered questions are not kept. With nil it shows that they are.
-func (s *collection) tellUnanswered(err error) {
-	c := schema.Component{Name: "unanswered questions", Status: handlers.Ready}
+func (s *collection) tellUnanswered(err error) { s.tellQuestions("unanswered questions", err) }
+
+// tellAnswered shows in /readyz, and logs, why answered questions are not kept. With nil it shows that they are.
+func (s *collection) tellAnswered(err error) { s.tellQuestions("answered questions", err) }
+
+// tellQuestions shows in /readyz, and logs, why questions of a name are not kept. With nil it shows that they are.
+func (s *collection) tellQuestions(name string, err error) {
+	c := schema.Component{Name: name, Status: handlers.Ready}
 	if err != nil {
-		s.log.Warn("unanswered questions are not kept", "error", err)
+		s.log.Warn(name+" are not kept", "error", err)
 		c.Warnings = []string{err.Error()}
 	}
 	s.api.Readiness().Set(c)

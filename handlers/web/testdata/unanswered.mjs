@@ -4,7 +4,7 @@ import test from "node:test";
 import { accessible, leave, themes, visit, widths } from "./browser.mjs";
 import { browser, server } from "./servers.mjs";
 
-const { SEARCHER: searcher, OWNER: owner } = process.env;
+const { SEARCHER: searcher, OWNER: owner, FILTERED: filtered } = process.env;
 const expected = /Failed to load resource/;
 
 const call = async (method, path, key, body) => {
@@ -53,7 +53,7 @@ test("what was not answered is listed for an administrator alone, and forgotten 
   await page.getByRole("button", { name: "Forget how do I reset my router password?" }).click();
   await page.getByText("Forgotten.").waitFor();
   assert.deepEqual((await listed()).questions.map((one) => one.asked), [2]);
-  await page.getByRole("button", { name: "Forget all" }).click();
+  await page.getByRole("region", { name: "Questions without an answer" }).getByRole("button", { name: "Forget all" }).click();
   await page.getByText("Every question that was asked so far was answered.").waitFor();
   assert.deepEqual((await listed()).questions, []);
   await leave(page);
@@ -69,4 +69,36 @@ test("a question that is answered later goes, and the list is bounded", async ()
   else assert.equal(questions[0].asked, 2);
   for (let i = 0; i < 8; i++) await ask(`how do I reset router number ${i}?`);
   assert.equal((await listed()).questions.length, 5);
+});
+
+test("what two have asked is offered to a third with the same rights, and forgotten when asked", async () => {
+  await call("DELETE", "/v1/admin/answered", owner);
+  const typed = async (key) => (await call("GET", "/v1/suggest?q=what%20did%20th", key)).value.suggestions.filter((one) => one.kind === "question").map((one) => one.text);
+  const mine = async (key, question) => (await call("POST", "/v1/search", key, { question })).value.verdict;
+  assert.equal(await mine(searcher, known), "found");
+  await mine(searcher, `${known}!`);
+  await mine(searcher, foreign);
+  assert.deepEqual(await typed(searcher), []); // one asker
+  await mine(owner, known);
+  await mine(filtered, known);
+  assert.deepEqual(await typed(searcher), [known]);
+  assert.deepEqual(await typed(filtered), []); // the others see more
+  const { askers, questions } = (await call("GET", "/v1/admin/answered", owner)).value;
+  assert.equal(askers, 2);
+  assert.deepEqual(questions.map((one) => [one.question, one.asked, one.offered, one.restricted]), [
+    [known, 3, true, false],
+    [known, 1, false, true],
+  ]);
+  assert.equal((await call("GET", "/v1/admin/answered", searcher)).status, 403);
+
+  const page = await visit(browser, `${server}/?view=collection`, { expected });
+  await page.fill("#key", owner);
+  await page.locator("#key").press("Tab");
+  const card = page.getByRole("region", { name: "Questions with an answer" });
+  await card.getByText("suggested, asked three times").waitFor();
+  await accessible(page, "answered");
+  await card.getByRole("button", { name: "Forget all" }).click();
+  await card.getByText("No question was answered yet.").waitFor();
+  assert.deepEqual(await typed(searcher), []);
+  await leave(page);
 });

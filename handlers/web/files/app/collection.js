@@ -9,7 +9,7 @@ import { about, nameOf, oneOf } from "./collections.js";
 import { bytes, h, number, problem, redraw, sized, table } from "./dom.js";
 import { upload } from "./files.js";
 import { language, t } from "./texts.js";
-import { unansweredQuestions } from "./unanswered.js";
+import { answeredQuestions, unansweredQuestions } from "./unanswered.js";
 
 // collection shows the documents, and to who wants the numbers all that there is to know.
 export function collection(state, signal) {
@@ -43,6 +43,7 @@ async function refresh(body, { tune }, signal) {
       documents.card,
       passageList(limits, signal),
       unansweredQuestions(signal),
+      answeredQuestions(signal),
       !limits.read_only && chosenResults(signal),
       improving.card,
       tune && expertTable(experts.experts),

@@ -1,4 +1,4 @@
-// Unanswered: the questions that were asked and not answered, for who adds documents.
+// Asked: the questions that were not answered, for who adds documents, and those that were, which are suggested to others.
 import { get, perhaps, send } from "./api.js";
 import { h, problem, redraw } from "./dom.js";
 import { inWords } from "./inwords.js";
@@ -8,9 +8,31 @@ const shown = 20; // questions at first
 const day = (time) => new Date(time).toLocaleDateString("en", { day: "numeric", month: "long", year: "numeric" });
 const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${inWords(n)} times`);
 
-// unansweredQuestions is a card of them; hidden where none are kept, or the key may not read them.
-export function unansweredQuestions(signal) {
-  const card = h("section", { class: "card unanswered", "aria-labelledby": "unanswered-title", hidden: true });
+// unansweredQuestions is a card of those that were not answered.
+export const unansweredQuestions = (signal) =>
+  askedQuestions(signal, {
+    name: "unanswered",
+    title: "Questions without an answer",
+    about: "What people asked and the documents do not answer, or not for sure. A question that is answered later goes from here.",
+    empty: "Every question that was asked so far was answered.",
+    told: (one) => (one.verdict === "doubtful" ? "doubtful" : "not in here"),
+    more: (one) => one.filtered && "; only a part of the passages was searched",
+  });
+
+// answeredQuestions is a card of those that were answered.
+export const answeredQuestions = (signal) =>
+  askedQuestions(signal, {
+    name: "answered",
+    title: "Questions with an answer",
+    about: "What people asked and the documents answer. What several of them asked is suggested to others who begin to type it.",
+    empty: "No question was answered yet.",
+    told: (one) => (one.offered ? "suggested" : "not suggested yet"),
+    more: (one) => one.restricted && "; to keys with the same filter only",
+  });
+
+// askedQuestions is a card of questions; hidden where none are kept, or the key may not read them.
+function askedQuestions(signal, { name, title, about, empty, told, more }) {
+  const card = h("section", { class: `card ${name}`, "aria-labelledby": `${name}-title`, hidden: true });
   const list = h("ul", { class: "jobs" });
   const out = h("div", { role: "status" });
   let all = false;
@@ -19,7 +41,7 @@ export function unansweredQuestions(signal) {
   };
   const forget = (question) => async () => {
     try {
-      await send("DELETE", `/v1/admin/unanswered${question === undefined ? "" : `?question=${encodeURIComponent(question)}`}`, { signal });
+      await send("DELETE", `/v1/admin/${name}${question === undefined ? "" : `?question=${encodeURIComponent(question)}`}`, { signal });
       await load();
       out.replaceChildren(h("p", null, "Forgotten."));
     } catch (error) {
@@ -34,13 +56,13 @@ export function unansweredQuestions(signal) {
       h(
         "small",
         null,
-        `${one.verdict === "doubtful" ? "doubtful" : "not in here"}, asked ${times(one.asked)}, ${one.asked > 1 ? "last " : ""}on ${day(one.last)}`,
-        one.filtered && "; only a part of the passages was searched",
+        `${told(one)}, asked ${times(one.asked)}, ${one.asked > 1 ? "last " : ""}on ${day(one.last)}`,
+        more(one),
       ),
       h("button", { type: "button", class: "quiet", "aria-label": `Forget ${one.question}`, click: forget(one.question) }, "Forget"),
     );
   const load = async () => {
-    const { keep, questions } = (await perhaps(get("/v1/admin/unanswered", { signal }))) || { keep: 0, questions: [] };
+    const { keep, questions } = (await perhaps(get(`/v1/admin/${name}`, { signal }))) || { keep: 0, questions: [] };
     card.hidden = keep === 0;
     const part = all ? questions : questions.slice(0, shown);
     redraw(
@@ -53,11 +75,11 @@ export function unansweredQuestions(signal) {
     none.hidden = questions.length > 0;
     clear.hidden = questions.length === 0;
   };
-  const none = h("p", null, "Every question that was asked so far was answered.");
+  const none = h("p", null, empty);
   const clear = h("button", { type: "button", class: "quiet", click: forget() }, "Forget all");
   card.append(
-    h("h2", { id: "unanswered-title" }, "Questions without an answer"),
-    h("p", null, "What people asked and the documents do not answer, or not for sure. A question that is answered later goes from here."),
+    h("h2", { id: `${name}-title` }, title),
+    h("p", null, about),
     none,
     list,
     h("div", { class: "row" }, clear),

@@ -1,9 +1,12 @@
-// Package unanswered keeps the questions that a collection did not answer, for those who add documents to it.
-package unanswered
+// Package asked keeps questions that a collection was asked: those that it did not answer, for those who add documents
+// to it, and those that it answered, which are suggested to others.
+package asked
 
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +21,11 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// FileName is the name of a Log's file in the folder of its collection.
-const FileName = "unanswered.json"
+// The names of the files of a collection's Logs, in its folder.
+const (
+	UnansweredFile = "unanswered.json"
+	AnsweredFile   = "answered.json"
+)
 
 // mostBytes bounds the text of one question. A longer one is cut.
 const mostBytes = 500
@@ -27,7 +33,8 @@ const mostBytes = 500
 // writeEvery is the time between two writes of what was added. A crash loses what was added since the last one.
 const writeEvery = 5 * time.Second
 
-// Question is a question that was not answered.
+// Question is a question that was asked. Verdict, Filtered and Nearest are kept of those that were not answered,
+// Restriction and Askers of those that were.
 type Question struct {
 	Question string    `json:"question"`          // as it was last asked; at most 500 bytes and "…"
 	Verdict  string    `json:"verdict"`           // of the last answer: "not_found" or "doubtful"
@@ -36,6 +43,20 @@ type Question struct {
 	Last     time.Time `json:"last"`              // when it was last asked
 	Filtered bool      `json:"filtered"`          // whether the last search was of a part of the passages only
 	Nearest  string    `json:"nearest,omitempty"` // id of the first passage of the last search; "": none was found
+	// Restriction is that of those who asked it, as JSON. Questions with different ones are different questions.
+	Restriction string `json:"restriction,omitempty"`
+	// Askers are marks of who asked it (AskerMark), at most MostAskers.
+	Askers []string `json:"askers,omitempty"`
+}
+
+// MostAskers is how many askers of a question are told apart.
+const MostAskers = 1000
+
+// AskerMark returns a mark of somebody who asked a question, such as a key or an address: 16 bits of a hash of both, by
+// which askers of one question can be counted, and by which nobody can be found.
+func AskerMark(who, question string) string {
+	sum := sha256.Sum256([]byte(who + "\x00" + keyOf(question)))
+	return hex.EncodeToString(sum[:2])
 }
 
 // Log is a bounded set of questions in memory and in a file. Questions are the same if they differ in case, space and
@@ -64,15 +85,15 @@ func Open(d disk.Disk, path string, most int, age time.Duration) (*Log, error) {
 		return l, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the unanswered questions: %w", err)
+		return nil, fmt.Errorf("reading the questions that were asked: %w", err)
 	}
 	var all []Question
 	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("%s has no unanswered questions (%w): delete the file to begin anew", path, err)
+		return nil, fmt.Errorf("%s has no questions (%w): delete the file to begin anew", path, err)
 	}
 	slices.SortFunc(all, compare)
 	for _, q := range all[:min(len(all), most)] {
-		l.questions[keyOf(q.Question)] = q
+		l.questions[q.key()] = q
 	}
 	return l, nil
 }
@@ -93,20 +114,30 @@ func keyOf(question string) string {
 	}), " ")
 }
 
-// Add counts one more asking of q.Question, now, with the verdict, filter and nearest passage of q. The other
-// fields of q are ignored, and so is a question without a letter or digit. If the log is full, it drops another
-// question. It does not write the file.
+// key returns a text that is equal for questions that count as the same.
+func (q *Question) key() string { return keyOf(q.Question) + "\x00" + q.Restriction }
+
+// Add counts one more asking of q.Question, now, with the verdict, filter, nearest passage and restriction of q, and
+// adds its askers. The other fields of q are ignored, and so is a question without a letter or digit. If the log is
+// full, it drops another question. It does not write the file.
 func (l *Log) Add(q Question) {
-	key := keyOf(q.Question)
-	if key == "" {
+	if keyOf(q.Question) == "" {
 		return
 	}
+	key := q.key()
 	q.Question = shorten(q.Question)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q.Last = l.now().UTC().Truncate(time.Second)
 	before, known := l.questions[key]
 	q.First, q.Asked = before.First, before.Asked+1
+	askers := slices.Clone(before.Askers)
+	for _, who := range q.Askers {
+		if len(askers) < MostAskers && !slices.Contains(askers, who) {
+			askers = append(askers, who)
+		}
+	}
+	q.Askers = askers
 	if !known {
 		q.First = q.Last
 	}
@@ -117,16 +148,44 @@ func (l *Log) Add(q Question) {
 	l.changed = true
 }
 
-// Answered removes a question, since it is answered now. A question that is not in the log changes nothing. It does
-// not write the file.
-func (l *Log) Answered(question string) {
+// Forget removes a question of those with a restriction, since it has another verdict now. A question that is not in
+// the log changes nothing. It does not write the file.
+func (l *Log) Forget(question, restriction string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	key := keyOf(question)
-	if _, known := l.questions[key]; known {
-		delete(l.questions, key)
+	q := Question{Question: question, Restriction: restriction}
+	if _, known := l.questions[q.key()]; known {
+		delete(l.questions, q.key())
 		l.changed = true
 	}
+}
+
+// Completions returns at most so many questions (most) of those with a restriction, that so many askers or more have
+// asked, and that have what was typed at the beginning of a word: first those that begin with it, of these first those
+// that were asked more often. It returns nil for a text without words.
+func (l *Log) Completions(typed, restriction string, askers, most int) []Question {
+	begin := keyOf(typed)
+	if begin == "" {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropOld()
+	var first, rest []Question
+	for key, q := range l.questions {
+		words, _, _ := strings.Cut(key, "\x00")
+		switch {
+		case q.Restriction != restriction || len(q.Askers) < askers:
+		case strings.HasPrefix(words, begin):
+			first = append(first, q)
+		case strings.Contains(words, " "+begin):
+			rest = append(rest, q)
+		}
+	}
+	slices.SortFunc(first, compare)
+	slices.SortFunc(rest, compare)
+	all := append(first, rest...)
+	return all[:min(len(all), most)]
 }
 
 // dropOld removes the questions that were last asked longer ago than l.age, and sets changed if there was one. It does
@@ -166,8 +225,9 @@ func (l *Log) All() []Question {
 	return slices.SortedFunc(maps.Values(l.questions), compare)
 }
 
-// Remove removes the question with the same words in any case, or all questions if question is "". It returns how many
-// it removed, after writing the file. If the file cannot be written, it returns 0 and an error, and the questions stay.
+// Remove removes the question with the same words in any case, whatever its restriction, or all questions if question
+// is "". It returns how many it removed, after writing the file. If the file cannot be written, it returns 0 and an
+// error, and the questions stay.
 func (l *Log) Remove(question string) (removed int, err error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -176,7 +236,7 @@ func (l *Log) Remove(question string) (removed int, err error) {
 	if question == "" {
 		clear(l.questions)
 	} else {
-		delete(l.questions, keyOf(question))
+		maps.DeleteFunc(l.questions, func(_ string, q Question) bool { return keyOf(q.Question) == keyOf(question) })
 	}
 	removed = len(before) - len(l.questions)
 	l.changed = l.changed || removed > 0
@@ -247,7 +307,7 @@ func (l *Log) write() error {
 		l.mu.Lock()
 		l.changed = true
 		l.mu.Unlock()
-		return fmt.Errorf("writing the unanswered questions to %s: %w", l.path, err)
+		return fmt.Errorf("writing the questions to %s: %w", l.path, err)
 	}
 	return nil
 }

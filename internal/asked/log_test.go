@@ -1,4 +1,4 @@
-package unanswered
+package asked
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 // open opens a log in a folder, whose clock stands at *now.
 func open(t *testing.T, d disk.Disk, folder string, most int, now *time.Time) *Log {
 	t.Helper()
-	l, err := Open(d, filepath.Join(folder, FileName), most, 30*24*time.Hour)
+	l, err := Open(d, filepath.Join(folder, UnansweredFile), most, 30*24*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +59,8 @@ func TestLog(t *testing.T) {
 	now = now.Add(time.Hour)
 	l.Add(Question{Question: "Where?", Verdict: "not_found"}) // "Who pays?" has to go
 	equal(t, l.texts(), "2 how deep is  the LOCK", "1 Where?", "1 When?")
-	l.Answered("WHEN")
-	l.Answered("never asked")
+	l.Forget("WHEN", "")
+	l.Forget("never asked", "")
 	equal(t, l.texts(), "2 how deep is  the LOCK", "1 Where?")
 	if err := l.Write(); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestRemove(t *testing.T) {
 	if n, err := l.Remove(""); n != 2 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, FileName))
+	text, err := os.ReadFile(filepath.Join(dir, UnansweredFile))
 	if err != nil || strings.Contains(string(text), "three") {
 		t.Errorf("%s %v", text, err)
 	}
@@ -108,7 +108,7 @@ func TestRemove(t *testing.T) {
 
 // TestOpenRefuses: a file that is not a log is named, and stays.
 func TestOpenRefuses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), FileName)
+	path := filepath.Join(t.TempDir(), UnansweredFile)
 	if err := os.WriteFile(path, []byte(`[{"question":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestLongQuestions(t *testing.T) {
 		t.Error(n, err)
 	}
 	l.Add(Question{Question: long, Verdict: "not_found"})
-	l.Answered(long)
+	l.Forget(long, "")
 	equal(t, l.texts())
 }
 
@@ -165,4 +165,53 @@ func (d *fullDisk) Create(path string) (disk.File, error) {
 		return nil, errFull
 	}
 	return d.OS.Create(path)
+}
+
+// TestCompletions: what enough others have asked is offered, to those with the same restriction alone, also after the
+// file was read again; one who asks twice counts once.
+func TestCompletions(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC)
+	l := open(t, disk.OS{}, dir, 10, &now)
+	ask := func(who, restriction, question string) {
+		l.Add(Question{Question: question, Restriction: restriction, Askers: []string{AskerMark(who, question)}})
+	}
+	for _, who := range []string{"a", "b", "c"} {
+		ask(who, "", "How deep is the lock?")
+		ask(who, `{"tags_all":["x"]}`, "How deep is the secret?")
+	}
+	ask("a", "", "how deep is the LOCK")
+	ask("a", "", "What is deep?")
+	ask("b", "", "What is deep")
+	for range 5 {
+		ask("a", "", "Is my salary deep enough?")
+	}
+	if err := l.Write(); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []*Log{l, open(t, disk.OS{}, dir, 10, &now)} {
+		for _, c := range []struct {
+			typed, restriction string
+			askers             int
+			want               []string
+		}{
+			{"how D", "", 2, []string{"how deep is the LOCK"}},
+			{"dee", "", 2, []string{"how deep is the LOCK", "What is deep"}},
+			{"what", "", 2, []string{"What is deep"}},
+			{"what", "", 3, nil},
+			{"dee", `{"tags_all":["x"]}`, 2, []string{"How deep is the secret?"}},
+			{"salary", "", 2, nil}, {"is my", "", 2, nil}, {"eep", "", 2, nil}, {"?", "", 2, nil},
+		} {
+			var got []string
+			for _, q := range x.Completions(c.typed, c.restriction, c.askers, 5) {
+				got = append(got, q.Question)
+			}
+			equal(t, got, c.want...)
+		}
+	}
+	if n, err := l.Remove("HOW deep is the secret"); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	l.Forget("What is deep?", "")
+	equal(t, l.texts(), "5 Is my salary deep enough?", "4 how deep is the LOCK")
 }
