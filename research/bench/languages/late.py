@@ -164,7 +164,9 @@ def main() -> None:
         for kind, text, limit in (("passages", passage_text, 512), ("questions", question_text, 128)):
             records = lines(SET / f"{kind}.{language}.jsonl")
             name = f"{kind}.{language}"
-            texts[name] = kept(args.work / f"{name}.pt", lambda r=records, t=text, n=limit: encoder.encode([t(x) for x in r], n))
+            texts[name] = kept(
+                args.work / f"{name}.pt", lambda r=records, t=text, n=limit: encoder.encode([t(x) for x in r], n)
+            )
     ids = [p["id"] for p in lines(SET / "passages.en.jsonl")]
     asked = lines(SET / "questions.en.jsonl")
     right = torch.tensor([ids.index(q["positive_ids"][0]) for q in asked])
@@ -179,7 +181,9 @@ def main() -> None:
             chosen = [q for q in chosen if q["positive_ids"]][: args.questions]
             names = sorted({q["positive_ids"][0] for q in chosen})
             print(f"{domain}: {len(chosen)} questions, {len(names)} passages", flush=True)
-            coded = dict(zip(names, encoder.encode([passage_text(passages[n]) for n in names], PASSAGE_TOKENS), strict=True))
+            coded = dict(
+                zip(names, encoder.encode([passage_text(passages[n]) for n in names], PASSAGE_TOKENS), strict=True)
+            )
             asked = encoder.encode([question_text(q) for q in chosen], QUESTION_TOKENS)
             whole = np.stack([coded[n][0] for n in names])
             for q, (vector, states) in zip(chosen, asked, strict=True):
@@ -199,7 +203,13 @@ def main() -> None:
         for a in LANGUAGES:
             for b in LANGUAGES:
                 other = rng.choice([i for i in range(len(ids)) if i != right[at] and dev[i]])
-                translated.append((texts[f"questions.{a}"][at][1], texts[f"passages.{b}"][right[at]][1], texts[f"passages.{b}"][other][1]))
+                translated.append(
+                    (
+                        texts[f"questions.{a}"][at][1],
+                        texts[f"passages.{b}"][right[at]][1],
+                        texts[f"passages.{b}"][other][1],
+                    )
+                )
 
     heads = {"before training": [Head(begin)]}
     heads["trained in English"] = [train(begin, list(pairs), seed, args.epochs) for seed in (1, 2)]
@@ -208,7 +218,9 @@ def main() -> None:
     print("| --- | --- | ---: | ---: | ---: | ---: |")
     with torch.no_grad():
         for name, some in heads.items():
-            for a, b in [(x, x) for x in LANGUAGES] + [(x, "en") for x in LANGUAGES[1:]] + [("en", x) for x in LANGUAGES[1:]]:
+            for a, b in (
+                [(x, x) for x in LANGUAGES] + [(x, "en") for x in LANGUAGES[1:]] + [("en", x) for x in LANGUAGES[1:]]
+            ):
                 questions, passages = texts[f"questions.{a}"], texts[f"passages.{b}"]
                 whole = torch.from_numpy(np.stack([q[0] for q in questions]) @ np.stack([p[0] for p in passages]).T)
                 rows = []
@@ -224,7 +236,10 @@ def main() -> None:
                     best = max(range(len(weights)), key=lambda i: first(both[i], dev))
                     rows.append((first(whole, ~dev), first(late, ~dev), first(both[best], ~dev), weights[best]))
                 mean = np.mean(np.array(rows), 0)
-                print(f"| {name} | {a} > {b} | {mean[0]:.1f} | {mean[1]:.1f} | {mean[2]:.1f} | {mean[3]:.2f} |", flush=True)
+                print(
+                    f"| {name} | {a} > {b} | {mean[0]:.1f} | {mean[1]:.1f} | {mean[2]:.1f} | {mean[3]:.2f} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
