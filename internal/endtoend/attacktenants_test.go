@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/testing/cluster"
 )
 
@@ -92,6 +95,9 @@ var filteredRequests = []struct{ method, path, body string }{
 	{"POST", "/v1/search", `{"question":"lighthouse","must_not":["zebrastern"],"k":30}`},
 	{"POST", "/v1/search", `{"question":"\"old harbour\" lighthouse","exact":true,"filter":{"not":{"field":"group","eq":"open"}}}`},
 	{"POST", "/v1/search", `{"question":"lighthouse","filter":{"field":"year","gte":1900}}`},
+	{"POST", "/v1/search", `{"question":"Chosen lighthouse?","k":30,"facets":[{"field":"group"}]}`},
+	{"POST", "/v1/search", `{"question":"chosen lighthouse","k":3,"explain":true,"group_by":"year"}`},
+	{"GET", "/v1/suggest?q=geh", ""}, {"GET", "/v1/suggest?q=harbuor", ""}, {"GET", "/v1/suggest?q=h&limit=50", ""},
 	{"POST", "/v1/search/batch", `{"searches":[{"question":"zebrastern"},{"question":"lighthouse"}]}`},
 	{"GET", "/v1/passages?limit=50", ""}, {"GET", "/v1/passages?after=a/59", ""}, {"GET", "/v1/passages?after=b/3&limit=1", ""},
 	{"GET", "/v1/passages/b/3", ""}, {"GET", "/v1/documents?q=b", ""}, {"GET", "/v1/documents?prefix=b", ""},
@@ -117,11 +123,22 @@ func TestAttackFilters(t *testing.T) {
 	answers := map[bool][]string{}
 	for _, others := range []bool{true, false} {
 		s := newSite(t, patient+"read_only: true\n"+tenantKeys, []string{"small"}, "small", groupedLines(others))
+		s.choose()
 		p := s.serve("")
 		answers[others] = p.filteredAnswers()
 		p.stop()
 	}
 	compareFiltered(t, answers[true], answers[false])
+}
+
+// choose puts results first and hides some, of both groups, in the settings of the site's collection.
+func (s *site) choose() {
+	s.t.Helper()
+	path := filepath.Join(s.dir, "c", collections.SettingsFile)
+	chosen := "overrides: [{questions: [chosen lighthouse], pin: [b/3, a/7, b/4], hide: [b/5, a/9]}]\n"
+	if err := os.WriteFile(path, []byte(chosen), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // TestClusterBoundKeys: in a cluster a key with a filter is answered as in a folder (TestAttackFilters), and a
