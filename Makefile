@@ -52,7 +52,7 @@ lint: ## formatting, style, go vet (for arm64 and macOS too), staticcheck, errch
 
 # Part of make test too; each of these is what one caller once took from all others.
 attack: setup ## do to the server what callers did that took it from others, and print what one can cost another, in ten minutes
-	@go test -vet=off -count 1 -run 'TestAttack|TestHostileFiles|TestInterruptedUpload|TestConnectionsOfOneKey|TestFirstSearch|TestOneProcessor|TestTurns|TestTenants|TestRest|TestFullQueue|TestShares|TestChatLinks|TestLinkFilter|TestIDs|TestImport[RP]|TestUnread|TestFramedTwice|TestUploadRejects|TestUploadEndsWithItsClient|TestOneDoor|TestDoor|TestNothingWithoutCost|TestStagesAreAdministrators|TestSlow[A-Z]|TestNoLists|TestToolsCite|TestHostileS|TestReach|TestPublic|TestPostSite|TestReadTraps|TestHangingServer|TestFailures' \
+	@go test -vet=off -count 1 -run 'TestAttack|TestHostileFiles|TestInterruptedUpload|TestConnectionsOfOneKey|TestFirstSearch|TestOneProcessor|TestTurns|TestTenants|TestRest|TestFullQueue|TestShares|TestChatLinks|TestLinkFilter|TestIDs|TestImport[RP]|TestUnread|TestFramedTwice|TestUploadRejects|TestUploadEndsWithItsClient|TestOneDoor|TestDoor|TestNothingWithoutCost|TestStagesAreAdministrators|TestSlow[A-Z]|TestNoLists|TestToolsCite|TestHostileS|TestReach|TestRebinding|TestPublic|TestPostSite|TestReadTraps|TestHangingServer|TestFailures' \
 		./endpoints ./internal/endtoend ./handlers ./handlers/adapters ./internal/overload ./encoder/batcher ./internal/corpus ./models/convert ./internal/sites
 	@go test -vet=off -run '^$$' -bench 'Callers|UploadsBeside' -benchtime 1x ./internal/endtoend
 

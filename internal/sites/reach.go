@@ -21,6 +21,7 @@ type Reach struct {
 	AnyHost bool
 	// Networks are those that may be asked although they are not public, such as 10.0.0.0/8.
 	Networks []netip.Prefix
+	resolver *net.Resolver // of names; nil: the system's
 }
 
 // HostError says that a host is not one of Reach.Hosts.
@@ -59,7 +60,7 @@ func (r *Reach) CheckHost(u *url.URL) error {
 // transport returns what sends requests: to allowed addresses only, whatever a name resolves to, over connections to
 // the host itself. The bounds are those of one request. The caller closes its idle connections.
 func (r *Reach) transport(connections int, timeout time.Duration) *http.Transport {
-	dialer := &net.Dialer{Timeout: timeout, Control: r.checkConnection}
+	dialer := &net.Dialer{Timeout: timeout, Control: r.checkConnection, Resolver: r.resolver}
 	return &http.Transport{
 		DialContext: dialer.DialContext, MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections,
 		TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout, MaxResponseHeaderBytes: mostHeaderBytes,
