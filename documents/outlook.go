@@ -319,8 +319,9 @@ func (o *outlookFile) recipients(s *outlookStorage, page int) (to, cc string) {
 	return to, cc
 }
 
-// html returns the HTML body of a message and the name of its encoding; the body is empty if there is none. page is
-// the code page of its properties, and internetPage the one that the message declares for its body; 0: unknown.
+// html returns the HTML body of a message and the name of its encoding: the one that the HTML declares, else that of
+// internetPage, else utf-8. The body is empty if there is none or it cannot be read (see read). page is the code page
+// of the message's properties, and internetPage the one that the message declares for its body; 0: unknown.
 func (o *outlookFile) html(s *outlookStorage, page, internetPage int) (text []byte, charset string) {
 	if data := o.read(s, streamOf(oxHTML, oxBinary)); len(data) > 0 {
 		charset = declaredInHTML(data, "")

@@ -95,7 +95,8 @@ const (
 
 // blockEnd returns the index after the last row that may belong to one table with row i, which has at least two cells.
 // The table ends where the white space between two rows is much wider than before and no rule lies in it, or before a
-// row with one cell if that is wide, lies outside the others, or is the fourth such row in a sequence.
+// row with one cell if that is wide, lies outside the others, or is the fourth such row in a sequence. Rows with one
+// cell at its end belong to it only if they may continue a cell above: they are close to it, indented and narrow.
 func blockEnd(rows []visualRow, i int, horizontal []pdfRule) int {
 	end := i + 1
 	single := 0

@@ -371,7 +371,8 @@ func atDigits(word string) (pieces []string) {
 }
 
 // mayBeOneWord reports whether words number at and at+1 of the question may be one word, as in Windows 11: one space or
-// joining mark is between them, and a digit meets a letter.
+// joining mark is between them, and a digit meets a letter. It is false if one is a stop word or a decimal number, such
+// as 2.5.
 func (r *Reading) mayBeOneWord(at int) bool {
 	a, b := &r.words[at], &r.words[at+1]
 	if onlyLetters(a.text) && onlyLetters(b.text) || a.term == "" || b.term == "" || b.begin < a.end {

@@ -56,7 +56,8 @@ type piece struct {
 	score float64
 }
 
-// UnmarshalJSON reads a pair [text, score] and fails for anything else.
+// UnmarshalJSON reads a pair [text, score]. It fails if one is missing or has another type. It ignores further
+// elements, and null for one of both.
 func (p *piece) UnmarshalJSON(data []byte) error {
 	var pair [2]json.RawMessage
 	if err := json.Unmarshal(data, &pair); err != nil {

@@ -25,7 +25,7 @@ func Of(ctx context.Context) Identity {
 	return id
 }
 
-// WithName returns a context whose identity has this name.
+// WithName returns a context whose identity has this name, and otherwise is that of ctx: a restriction still holds.
 func WithName(ctx context.Context, name string) context.Context {
 	id := Of(ctx)
 	id.Name = name

@@ -116,7 +116,7 @@ func (c *Connection) creditSent(bytes int) { c.debt = max(c.debt-c.all.timeOf(in
 
 // creditTaken reduces the debt for bytes of an answer that the system or the client took, by the time that they may
 // take at the least rate. The debt does not become negative, since the system takes many bytes before the client reads
-// any.
+// any. all.mu must be held.
 func (c *Connection) creditTaken(bytes int64) {
 	if c.debt > 0 {
 		c.debt = max(c.debt-c.all.timeOf(bytes), 0)

@@ -223,8 +223,9 @@ func (c *Control) refusalFor(group string, cost int, left time.Duration) error {
 	return nil
 }
 
-// Hold admits a request that may take any time, such as a batch or a write, or returns a *Refusal at once. Its cost
-// counts against the total; its time does not count for the expected time of others.
+// Hold admits a request that may take any time, such as a batch or a write, or returns a *Refusal at once. Leave gives
+// the place back. Until then its cost, at most the limit, counts against the total and for the expected time of others;
+// how long it takes is not measured.
 func (c *Control) Hold(cost int) (*Admission, error) { return c.HoldOf("", cost) }
 
 // HoldOf admits a request of a group that may take any time (Hold), if there is room for its cost; Leave gives the

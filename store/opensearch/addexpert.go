@@ -143,8 +143,9 @@ func (s *Store) fillExpert(
 	return found, nil
 }
 
-// fillBatch encodes passages with an expert and adds the vectors to their documents. It leaves a passage as it is that
-// has the vectors by now, has another content, or is changed meanwhile. It fails if the cluster refuses a passage.
+// fillBatch encodes passages with an expert, adds the vectors to their documents, and adds to report the passages
+// written and their bytes. It leaves a passage as it is that has the vectors by now, has another content, or is changed
+// meanwhile. It fails if the encoder does or the cluster refuses a passage; others may be written by then.
 func (s *Store) fillBatch(
 	ctx context.Context,
 	x schema.Expert,

@@ -194,8 +194,8 @@ func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 }
 
 // Among returns the indexes for searching the passages that a filter lets through, and a function that waits for their
-// number. Hidden passages are those of the collections that f names with them. It returns
-// a *conditions.MisfitError if the filter's condition does not fit the fields.
+// number. Each reference in f.Hidden hides passages of its own collection only, and nothing if that was not joined. It
+// returns a *conditions.MisfitError if the filter's condition does not fit the fields.
 func (v *joinedView) Among(
 	ctx context.Context, f storage.Filter,
 ) (storage.Indexes, func(context.Context) (int, error), error) {

@@ -86,8 +86,9 @@ func Cut(text string, width int) string {
 	return text
 }
 
-// Wrap returns a text broken into at most lines lines of at most width characters, at least 20. The last line ends with
-// … if more follows. White space counts as one space. A text without words gives nil.
+// Wrap returns a text broken into at most lines lines of at most width characters, at least 20. A word that is longer
+// than a line is cut (Cut). The last line ends with … if more follows. White space counts as one space. A text without
+// words gives nil.
 func Wrap(text string, width, lines int) []string {
 	width = max(width, 20)
 	var out []string
