@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
@@ -107,6 +108,7 @@ func (x *indexCommand) readSite(
 		return nil, err
 	}
 	r.Progress = bar.Counting("reading "+r.Request.Start, "pages")
+	r.Waiting = tellWaiting(bar)
 	r.Render = server.DocumentOptions(config.Documents, readers).Extractor().Render
 	r.Warned = unread.warn
 	r.Read = func(reading *sites.Reading) {
@@ -120,6 +122,18 @@ func (x *indexCommand) readSite(
 		err = errors.Join(errors.New("the site "+r.Request.Start+" has no page that is read"), files.Close())
 	}
 	return files, err
+}
+
+// toldPause is how long a pause of a reading is from which on people are told of it.
+const toldPause = 3 * time.Second
+
+// tellWaiting returns a function for server.SiteReading.Waiting that prints the longer pauses.
+func tellWaiting(bar *cli.Progress) func(address string, pause time.Duration, reason string) {
+	return func(address string, pause time.Duration, reason string) {
+		if pause >= toldPause {
+			bar.Say("  %s: %s; asking again in %v", cli.Printable(address), cli.Printable(reason), pause.Round(time.Second))
+		}
+	}
 }
 
 // siteReport is what --json says of a site.
@@ -186,6 +200,7 @@ func (x *indexCommand) siteReadings(
 			return nil, err
 		}
 		r.Progress = bar.Counting("reading "+r.Request.Start, "pages")
+		r.Waiting = tellWaiting(bar)
 		r.Read = func(reading *sites.Reading) {
 			x.tellReading(r.Request.Start, reading, bar)
 		}

@@ -27,11 +27,14 @@ func (c Cache) Lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, err
 }
 
+// LockName is the name of the file by which a folder is locked.
+const LockName = "LOCK"
+
 // LockFolder locks a folder, which must exist, with a file LOCK in it, until unlock is called, once. While another
 // process has the lock it waits, as long as ctx lasts, and then returns ctx's cause. It fails if the file cannot be
 // made or locked. The file stays.
 func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
-	file, err := os.OpenFile(filepath.Join(folder, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
+	file, err := os.OpenFile(filepath.Join(folder, LockName), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +60,7 @@ func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
 // writes to the collection, it also does nothing and returns nil. It fails if the LOCK cannot be opened, or removing
 // fails, with a part removed.
 func RemoveUnused(folder string) error {
-	file, err := os.Open(filepath.Join(folder, "LOCK"))
+	file, err := os.Open(filepath.Join(folder, LockName))
 	if err == nil {
 		defer func() { _ = file.Close() }()
 		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
@@ -38,6 +39,9 @@ type SiteReading struct {
 	MemoryPath string
 	// Progress is called with how many of so many known addresses were asked for. May be nil.
 	Progress func(done, total int)
+	// Waiting is called before each pause after which a page is asked for again, since the site is busy or does not
+	// answer: with its address and the reason for people. May be nil. Several goroutines may call it.
+	Waiting func(address string, pause time.Duration, reason string)
 	// Render fetches a page that is built by scripts as a browser shows it; ok is false if there is no program for that
 	// (documents.Extractor.Render). May be nil.
 	Render func(ctx context.Context, address string) (page []byte, ok bool, err error)
@@ -62,11 +66,11 @@ type SiteFiles struct {
 	Start  string // of the site, as StartOf returns it
 	Pages  []documents.FoundFile
 	memory *sites.Memory
-	spool  string
+	spool  *spool
 }
 
 // Close removes the contents of the pages. It fails if removing does.
-func (f *SiteFiles) Close() error { return os.RemoveAll(f.spool) }
+func (f *SiteFiles) Close() error { return f.spool.remove() }
 
 // KeepMemory writes down what the next reading needs to know of this one, once the collection has the pages. Those that
 // could not be read are fetched again the next time. It does nothing without a path. It fails if the file cannot be
@@ -100,13 +104,14 @@ func (r SiteReading) read(
 		return nil, nil, err
 	}
 	o.Had, o.Before = had, before
-	o.Spool, err = os.MkdirTemp("", "conclave-site-")
+	folder, err := makeSpool(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+	o.Spool = folder.path
 	reading, err = sites.Read(ctx, o)
 	if err != nil {
-		_ = os.RemoveAll(o.Spool)
+		_ = folder.remove()
 		return nil, nil, err
 	}
 	if r.Read != nil {
@@ -116,7 +121,7 @@ func (r SiteReading) read(
 	if r.Request.Alone {
 		mark = ""
 	}
-	files = &SiteFiles{Start: r.Request.Start, memory: reading.Memory, spool: o.Spool}
+	files = &SiteFiles{Start: r.Request.Start, memory: reading.Memory, spool: folder}
 	for i := range reading.Pages {
 		p := &reading.Pages[i]
 		if p.Scripted {
@@ -171,7 +176,7 @@ func (r SiteReading) options() (o sites.Options, err error) {
 		Bytes: int64(d.Site.Bytes), PageBytes: int64(d.FileBytes), PageTime: d.Site.Timeout, Time: d.Site.Time,
 		Connections: d.Site.Connections, Rate: d.Site.Rate, Attempts: d.Site.Attempts,
 		Agent:      strings.TrimSuffix("conclave/"+r.Version, "/"),
-		IsReadable: documents.IsReadable, Progress: r.Progress,
+		IsReadable: documents.IsReadable, Progress: r.Progress, Waiting: r.Waiting,
 		Reach: sites.Reach{Hosts: r.Request.Hosts, AnyHost: r.Request.AnyHost},
 	}
 	for _, text := range d.Networks {

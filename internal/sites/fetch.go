@@ -49,6 +49,8 @@ type fetcher struct {
 	attempts int           // at a page of a site that is busy or cannot be reached
 	clock    Clock
 	pace     time.Duration // between two requests, at least
+	// waiting is Options.Waiting.
+	waiting func(address string, pause time.Duration, reason string)
 
 	mu   sync.Mutex // guards next
 	next time.Time  // of the next request
@@ -108,10 +110,22 @@ func (f *fetcher) fetch(
 			}
 			pause = max(pause, asked)
 		}
+		if f.waiting != nil {
+			f.waiting(u.String(), pause, busyReason(a, err))
+		}
 		if err := f.clock.Sleep(ctx, pause); err != nil {
 			return a, err
 		}
 	}
+}
+
+// busyReason returns for people why a page has to be asked for again: by the error of a request, or, if that is nil, by
+// the answer.
+func busyReason(a answer, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("it answers with %d %s", a.status, http.StatusText(a.status))
 }
 
 // retryAfter returns how long an answer asks to wait, by its header Retry-After; ok is false if it does not say that.

@@ -459,7 +459,16 @@ func TestReadBusy(t *testing.T) {
 	o.IsReadable = func(string, string) bool { return true }
 	c := &waits{now: time.Unix(0, 0)}
 	o.Clock = c.clock()
+	var told []string
+	o.Waiting = func(address string, pause time.Duration, reason string) {
+		if strings.HasSuffix(address, "/429") && pause >= 17*time.Second {
+			told = append(told, reason)
+		}
+	}
 	r, got := s.read(t, o)
+	if busy := "it answers with 429 Too Many Requests"; !slices.Equal(told, []string{busy, busy}) {
+		t.Errorf("told of %q", told)
+	}
 	if want := []string{"/", "/429", "/500"}; !slices.Equal(got, want) || len(r.Failed) != 2 {
 		t.Errorf("read %q, failed %v", got, r.Failed)
 	}

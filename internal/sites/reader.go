@@ -80,7 +80,7 @@ func newReader(o Options, client *http.Client) *reader {
 	}
 	r.fetch = &fetcher{
 		client: client, reach: &r.Reach, agent: o.Agent, limit: o.PageTime, attempts: o.Attempts,
-		clock: o.Clock,
+		clock: o.Clock, waiting: o.Waiting,
 	}
 	if o.Rate > 0 {
 		r.fetch.pace = time.Duration(float64(time.Second) / o.Rate)

@@ -52,6 +52,9 @@ type Options struct {
 	// Progress is called with the number of addresses that were asked for, and of all that are known by now. May be
 	// nil.
 	Progress func(done, total int)
+	// Waiting is called before each pause after which a page is asked for again, with its address and the reason. May
+	// be nil. Several goroutines may call it.
+	Waiting func(address string, pause time.Duration, reason string)
 }
 
 // Page is a page that was read.
