@@ -42,8 +42,9 @@ func mergeHits(a, b []rank.Hit, k int, ties func(a, b rank.Ordinal) (int, error)
 	return out, nil
 }
 
-// floor returns the threshold for further segments: a hit of another segment can be among the k best only with a higher
-// score. It is none if there are fewer than k hits.
+// floor returns the threshold for further segments, just below the score of the k-th hit, as equal scores may rank
+// before it: a hit of another segment can be among the k best only with a score above it. It is none if there are fewer
+// than k hits. hits must be in order.
 func floor(hits []rank.Hit, k int) float32 {
 	if len(hits) < k {
 		return none

@@ -261,7 +261,8 @@ func parseYAML[T any, P interface {
 	return v, P(v).Check()
 }
 
-// writeYAML writes a comment and then a value as YAML. It returns the first error of w.
+// writeYAML writes a comment as it is, with its "# " and line ends, and then a value as YAML. The error joins those of
+// w and of the encoding.
 func writeYAML(w io.Writer, comment string, value any) error {
 	_, err := io.WriteString(w, comment)
 	encoder := yaml.NewEncoder(w)

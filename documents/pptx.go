@@ -67,8 +67,8 @@ func readPPTX(w *writer, data []byte) (string, error) {
 	return title, nil
 }
 
-// countComments counts the comments on a slide, which are not read, in left. around are the slide's relations. The
-// error says that their part cannot be unpacked; damaged XML is no error.
+// countComments counts the comments on a slide, which are not read, in left; none if there are none or their XML is
+// damaged. around are the slide's relations. The error says that their part cannot be unpacked.
 func countComments(left *leftOut, p *parts, around map[string]relation) error {
 	part, err := p.read(ofKind(around, "comments"))
 	if err != nil || part == nil {

@@ -116,7 +116,8 @@ func (e *Embedder) Stats() Stats {
 	}
 }
 
-// count adds an answered request to the counts.
+// count adds an answered request, its texts, their bytes and its tokens to the counts. If tokens is not above 0, the
+// tokens are estimated from the texts.
 func (e *Embedder) count(texts []string, tokens int64) {
 	bytes := 0
 	estimated := 0

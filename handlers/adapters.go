@@ -174,9 +174,10 @@ func (c *call) askAdapter(x *Adapter) (answer Answer, err error) {
 	return x.Serve(c.r, engine)
 }
 
-// readFor returns the body of a request to an adapter, and sets it as the request's body again. It returns a problem if
-// the body is longer than the adapter's limit, or has more than schema.MaxValues JSON values. A body of files may have
-// WriteLimits.DocumentBytes.
+// readFor reads and returns the body of a request to an adapter, admits the request (readBody), and sets the body as
+// the request's again. It returns a problem if the body cannot be read, if it is longer than the adapter's limit or has
+// more than schema.MaxValues JSON values, or if the request is refused. A body of files may have
+// WriteLimits.DocumentBytes, and any number of values.
 func (c *call) readFor(x *Adapter) (body []byte, err error) {
 	if x.Files {
 		body, err = c.readBody(c.api.options.Write.DocumentBytes)

@@ -32,7 +32,7 @@ import (
 // walked are the adapters of the program.
 var walked []Adapter
 
-// Walk sets them, for the tests of this package.
+// Walk sets walked, the adapters of the program, for the tests of this package, and returns them.
 func Walk(all []Adapter) []Adapter { walked = all; return all }
 
 // bodies returns what to send, by path.

@@ -15,7 +15,9 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// muf computes MUF written out, without the fusion package: float64 sums over maps.
+// muf computes MUF written out, without the fusion package: float64 sums over maps. It returns the scores by the
+// passages' ids, and the confidences by the ensembles' names. An ensemble that did not find a candidate gives it the
+// score of its last hit if missing is "min", else the one that it has.
 func (s *stage) muf(
 	candidates, depth int,
 	temperature, sharpness float64,

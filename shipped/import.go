@@ -44,8 +44,8 @@ func Import(ctx context.Context, cache provision.Cache, from, out string, o conv
 }
 
 // prepareDelta sets o.Base, unless it is set, to the base that setup fetched, and returns the folder for the bundle:
-// out, or if that is "" one in the cache. It fails if the base is missing or damaged, or, without out, if setup uses
-// the name.
+// out, or if that is "" one in the cache, by o.Name or else d's name. It fails if the base is missing or damaged, or,
+// without out, if setup uses the name for another bundle than d's (CheckName).
 func prepareDelta(d *convert.Delta, cache provision.Cache, out string, o *convert.Options) (string, error) {
 	if o.Base == "" {
 		base, err := cache.VerifyBase()

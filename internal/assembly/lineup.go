@@ -169,9 +169,10 @@ func (e *TwoLateError) Error() string {
 	)
 }
 
-// addRepresentatives gives an expert the representatives of its training questions, if its bundle has some and the
-// base encoder that made them is loaded, and sets made.Reference to that base. All experts of a line-up have the
-// same base. It logs a warning if it adds none for want of that base. It fails if the bundle's file cannot be read.
+// addRepresentatives gives x the representatives of the training questions of e, if e's bundle has some and the base
+// encoder that made them is loaded, and sets made.Reference to that base. All experts of a line-up have the same base.
+// It logs a warning if it adds none because that base is not loaded, or is another one than made.Reference. It fails if
+// the bundle's file cannot be read.
 func (a *Assembly) addRepresentatives(made *search.LineUp, x *learned.Expert, e *experts.Expert) error {
 	r, err := e.Bundle.Representatives()
 	if err != nil || r == nil {

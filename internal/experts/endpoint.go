@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"example.org/conclave/endpoints"
 	"example.org/conclave/configs"
+	"example.org/conclave/endpoints"
 	"example.org/conclave/generators"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"

@@ -235,8 +235,9 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 	return opened, failed
 }
 
-// openEncoders returns the encoders of the named bundles, or an error in the same place. It takes those that the pool
-// has, and opens the others.
+// openEncoders returns the encoder of each named bundle, or an error in the same place. found has what to open, in the
+// order of names. It takes the encoders that the pool has, and opens the others, which the pool keeps; without a pool
+// it opens all. If there is a pool, its opening must be held.
 func (x *Set) openEncoders(names []string, found []encoder.Opening) ([]*encoder.Encoder, []error) {
 	if x.pool != nil {
 		return x.pool.openEncoders(x, names, found)

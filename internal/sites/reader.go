@@ -329,8 +329,9 @@ func (r *reader) keep(address string) {
 	}
 }
 
-// readQueue asks for the addresses in the queue until it is empty or a bound is reached, and then for pages that the
-// collection has and that were not found. The error is ctx's, or a *DownError if the site stops answering.
+// readQueue asks for the addresses in the queue, and once it is empty for pages that the collection has and that were
+// not found. If a bound is reached it stops, without an error, and sets r.ended to that bound. The error is ctx's, or a
+// *DownError if the site stops answering.
 func (r *reader) readQueue(ctx context.Context) error {
 	for {
 		if len(r.queue) == 0 && !r.queueLost() {

@@ -82,10 +82,10 @@ func prepare(changes []store.Change, most int) (*commitRequest, error) {
 }
 
 // Apply makes changes, in this order, and returns when they would survive a power cut. Searches see them later (Wait).
-// The result of a change has its error, such as a condition that is not met, which concerns that change alone. If Apply
-// itself fails, it is unknown which changes were made. It waits while the backlog is full, at most until ctx ends.
-// Changes of one Apply that returned before another was called are made first. Applies that run at the same time share
-// a sync.
+// The result of a change has its error, such as a condition that is not met, which concerns that change alone. It makes
+// none and returns store.ErrTooMuch if they have more than maxApply bytes. After another error, such as store.ErrClosed
+// or ctx's, it is unknown which changes were made. It waits while the backlog is full, at most until ctx ends. Changes
+// of one Apply that returned before another was called are made first. Applies that run at the same time share a sync.
 func (l *Live) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	r, err := prepare(changes, maxApply)
 	if err != nil {

@@ -44,7 +44,7 @@ func atRandom(rng *rand.Rand, oneIn int, errnos ...syscall.Errno) func(int, stri
 	}
 }
 
-// inject chooses what fails from now on; nil: nothing.
+// inject chooses what fails from now on, and counts the operations (n) from 1 again; nil: nothing fails.
 func (d *faultyDisk) inject(choose func(n int, op, path string) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

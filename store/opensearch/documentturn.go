@@ -76,8 +76,8 @@ func (t *documentTurn) claimNext(ctx context.Context) {
 	}
 }
 
-// giveBack removes the claim, if this change had it. begun says that the change has begun: the document counts as just
-// changed here.
+// giveBack removes the claim, if this change had it, also after ctx has ended. A failure is ignored. begun says that
+// the change has begun: the document counts as just changed here.
 func (t *documentTurn) giveBack(ctx context.Context, begun bool) {
 	if begun {
 		t.recent.add(t.name)

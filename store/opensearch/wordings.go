@@ -70,7 +70,8 @@ func allOf(all []any) any {
 }
 
 // wordingClauses returns the clauses of a query that passages meet if they have the wordings, or have them not. A
-// wording without terms, such as one of stop words, gives a clause only if compareWordings has set its exact.
+// wording whose exact is not set (compareWordings) counts as had by all passages with its terms; one without terms,
+// such as one of stop words, gives no clause then.
 func wordingClauses(wordings []*wording) (clauses []any) {
 	for _, x := range wordings {
 		having := x.having

@@ -97,8 +97,8 @@ func (t *tables) class(c rune) uint8 {
 }
 
 // automaton returns the deterministic automaton of an expression over classes (tables.automaton), by the subset
-// construction: a state is a set of instructions of the expression's program. The first state is 1<<classBits. It
-// panics if the expression is wrong.
+// construction: a state is a set of instructions of the expression's program. The code point firstClass+n stands for
+// class n in the expression. The first state is 1<<classBits. It panics if the expression is wrong.
 func automaton(expression string, classes int) []uint16 {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {

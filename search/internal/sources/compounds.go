@@ -23,7 +23,8 @@ const (
 var linkingLetters = []string{"", "s", "es", "n", "en", "e", "er"}
 
 // withCompoundParts returns a text followed by the parts of its German compounds (bestSplits); the text itself if the
-// question is in another language or has none. It fails if the index does.
+// question is in another language or has none. It fails if the index does; a *storage.PartialError comes with a text
+// whose parts were chosen by a part of the passages.
 func (p *Findings) withCompoundParts(ctx context.Context, index storage.WordIndex, text string) (string, error) {
 	if p.language != german {
 		return text, nil
