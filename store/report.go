@@ -33,6 +33,8 @@ type ClashError struct {
 	ID    string
 	Place corpus.Place // of the second
 	First string       // where the first one is, for people
+	// Stored says that the first one was in the collection before.
+	Stored bool
 }
 
 // Error names the id and the places of both passages that have it.

@@ -145,6 +145,9 @@ func (x *evaluateCommand) evaluate(
 			return fmt.Errorf("%s: %w", config.Passages(), err)
 		}
 	}
+	if err := cli.WarnOfAbsent(term, g, domains, "no method can find them"); err != nil {
+		return err
+	}
 	o, err := x.measureOptions(ctx, l, config, domains, also)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,7 +151,7 @@ func (k *Keeper) putRead(
 			continue
 		}
 		stored()
-		result.Warnings = read.Warnings
+		result.Warnings = slices.Concat(read.Warnings, result.Warnings)
 		if f.Attached != nil && err == nil {
 			return result, eachAttached(f, attached)
 		}
@@ -209,8 +210,15 @@ func (k *Keeper) put(ctx context.Context, f DocumentFile, d *documents.Document,
 	}
 	result, err := k.change(ctx, f.ID, changes, stored, c)
 	result.Passages = len(passages)
+	if stored.document.Root != "" && f.Root == "" {
+		result.Warnings = append(result.Warnings, partedWarning)
+	}
 	return result, err
 }
+
+// partedWarning is the warning of a change that puts something else in the place of a document that follows a file.
+const partedWarning = "it followed a file and does not any more: the file is added again, under another id, " +
+	"when its folder is looked at; change the file instead"
 
 // Delete deletes a document. If there is none, the outcome is store.Absent and the error nil, unless the condition asks
 // for a version. It fails with a *store.VersionError where the condition does not hold.

@@ -330,3 +330,25 @@ func TestSyncSamePaths(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestPutOverFollowed: who puts something else in the place of a document that follows a file is told that the file
+// comes again.
+func TestPutOverFollowed(t *testing.T) {
+	s := newShelf(t, filepath.Join(t.TempDir(), "c"))
+	folder := t.TempDir()
+	write(t, folder, map[string]string{"README.md": "Of the file."})
+	o := SyncOptions{Roots: []string{folder}, Reader: reader()}
+	if _, err := Sync(t.Context(), s, o); err != nil {
+		t.Fatal(err)
+	}
+	for _, warned := range []bool{true, false} { // the second time it replaces what was put
+		f := DocumentFile{About: documents.About{ID: "README.md"}, Data: []byte("Of the caller.")}
+		r, err := s.Keeper.Put(t.Context(), f, Condition{})
+		if err != nil || (len(r.Warnings) > 0) != warned {
+			t.Errorf("%+v %v, want a warning: %t", r, err, warned)
+		}
+	}
+	if r, err := Sync(t.Context(), s, o); err != nil || r.Added != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+}

@@ -2,6 +2,7 @@ package questions
 
 import (
 	"fmt"
+	"slices"
 
 	"example.org/conclave/internal/rank"
 )
@@ -48,4 +49,28 @@ func (d *Domain) About(passages Passages) error {
 		"none of the relevant passages of the %d questions of %s is in the collection: is it another one, or were the ids indexed with a prefix?",
 		len(d.Questions), d.Path,
 	)
+}
+
+// Absent returns the ids of the relevant passages of domains' questions that do not exist in passages, each once and in
+// ascending order; nil if all exist. The error is that of passages.
+func Absent(passages Passages, domains []Domain) (ids []string, err error) {
+	exists := map[string]bool{}
+	for _, d := range domains {
+		for i := range d.Questions {
+			for id, grade := range d.Questions[i].Judgements() {
+				if _, seen := exists[id]; seen || grade <= 0 {
+					continue
+				}
+				_, exists[id], err = passages.Ordinal(id)
+				if err != nil {
+					return nil, err
+				}
+				if !exists[id] {
+					ids = append(ids, id)
+				}
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
 }

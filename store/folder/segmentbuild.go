@@ -205,7 +205,7 @@ func (w *writer) readInto(
 			err = &store.ClashError{
 				ID:    p.ID,
 				Place: source.Place(),
-				First: fmt.Sprintf("a passage of %s, in %s", w.dir, existing.segmentOf(ordinal).name),
+				First: fmt.Sprintf("a passage of %s, in %s", w.dir, existing.segmentOf(ordinal).name), Stored: true,
 			}
 		}
 		if err == nil {

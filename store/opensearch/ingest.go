@@ -247,7 +247,7 @@ func (s *Store) addBatch(
 					report.There++
 					continue
 				case !equal && !o.Replace:
-					clash := &store.ClashError{ID: p.ID, Place: place, First: "a passage of index " + s.index}
+					clash := &store.ClashError{ID: p.ID, Place: place, First: "a passage of index " + s.index, Stored: true}
 					if err := skipPassage(clash, o, report); err != nil {
 						return err
 					}

@@ -142,6 +142,10 @@ func hintFor(err error) string {
 	case *corpus.HeaderError:
 		return "name the columns of the table with --id-column NAME and --text-column NAME"
 	case *store.ClashError:
+		if e.Stored {
+			return "files that were indexed before: add --sync, which takes what changed; passages: --replace; " +
+				"other files with the same ids: put --id-prefix TEXT before their --in"
+		}
 		return "put --id-prefix TEXT before an --in, so that the ids of different files differ"
 	}
 	switch err {

@@ -38,6 +38,20 @@ func OpenForMeasuring(
 	return OpenCollection(config, term, uncalibrated, do)
 }
 
+// WarnOfAbsent prints how many of the passages that questions name as their answers the collection lacks, with the
+// first one and what follows from that; nothing if it has all. It fails if the collection cannot be read.
+func WarnOfAbsent(term Terminal, passages questions.Passages, domains []questions.Domain, follows string) error {
+	absent, err := questions.Absent(passages, domains)
+	if err != nil || len(absent) == 0 {
+		return err
+	}
+	_, _ = fmt.Fprintf(
+		term.Err, "the collection lacks %s that the questions name, such as %s: %s; a search prints the ids that it has\n",
+		Plural(int64(len(absent)), "passage"), Printable(absent[0]), follows,
+	)
+	return nil
+}
+
 // Gather asks the sources of the collection the questions, shows the progress on the terminal, and returns what each
 // source answered. It leaves out questions whose relevant passages are all absent from the collection. It fails if a
 // search fails, or no passage of a domain is in the collection.
@@ -49,6 +63,9 @@ func Gather(
 ) (*calibration.Evidence, error) {
 	g, done := l.Passages(ctx)
 	defer done()
+	if err := WarnOfAbsent(term, g, domains, "questions that name no other one are left out"); err != nil {
+		return nil, err
+	}
 	bar := NewProgress(term.Err)
 	defer bar.Finish()
 	return calibration.Gather(ctx, l.Engine, g, domains, EvaluationTimeout, bar.Counting("asking", "questions"))
