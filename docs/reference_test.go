@@ -29,6 +29,26 @@ func checkPage(t *testing.T, page, text string) {
 	}
 }
 
+// commandMessages is the section of errors.md on what commands print, with ~ in place of each backtick.
+const commandMessages = `
+## Messages of the commands
+
+A command that fails prints what was wrong and, below, what to do. The most frequent:
+
+| message | meaning | what to do |
+| --- | --- | --- |
+| the id … is taken by a passage of … | You indexed this folder or file before, or two files have the same ids | For documents ~--sync~, for passages ~--replace~; for other files ~--id-prefix TEXT~ before their --in. |
+| another process writes to the collection … | A server or an index has it open | Index through the server: ~conclave index --url ADDRESS --in FOLDER --sync~; or wait for the process to end. |
+| … holds no collection | There is none in this folder | Name it with ~--collection~, or make it: ~conclave index --collection FOLDER --in FILE~. |
+| it has format …, this program reads format … | Another version made it | Use that version, or index again under another name. |
+| refusing to listen on … without keys | Everybody who reaches that address could use the server | Configure ~auth.keys~, or listen on 127.0.0.1. |
+| cannot listen on …: another program uses that port | The port is taken | ~--listen 127.0.0.1:9000~. |
+| 404 unknown_collection: There is no collection "default" | The server has several collections, and ~--url~ names none | ~--url ADDRESS/v1/collections/NAME~. |
+| 401 unauthorized | The server has keys | Put a key into the environment as ~CONCLAVE_KEY~. |
+| the collection lacks … passages that the questions name | ~positive_ids~ of your questions are not ids of this collection | Take the ids that conclave search prints. |
+| no node of the cluster answers | OpenSearch is not reached | Check addresses, certificates and user ([A cluster](cluster.md#set-up)). |
+`
+
 // TestErrorsPage: errors.md lists every error code of the API with its remedy.
 func TestErrorsPage(t *testing.T) {
 	var document struct {
@@ -58,7 +78,8 @@ programs; ` + "`detail`" + ` says what was wrong, with which value, and what is 
 
 ` + "`errors`" + ` points at the parts of the request, and ` + "`request_id`" + ` finds it in the server's log. The
 [clients](clients.md) send a request again after 429 and 503. A program of your own should wait for ` + "`Retry-After`" + `
-and do the same; repeating any other request changes nothing.
+and do the same; repeating any other request changes nothing. [Messages of the commands](#messages-of-the-commands) stand
+at the end of this page.
 `)
 	status := 0
 	for _, p := range document.Problems {
@@ -71,6 +92,7 @@ and do the same; repeating any other request changes nothing.
 		}
 		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", p.Code, p.Title, p.Remedy)
 	}
+	page.WriteString(strings.ReplaceAll(commandMessages, "~", "`"))
 	checkPage(t, "errors.md", page.String())
 }
 
