@@ -42,9 +42,7 @@ A command that fails prints what was wrong and, below, what to do. The most freq
 | … holds no collection | There is none in this folder | Name it with ~--collection~, or make it: ~conclave index --collection FOLDER --in FILE~. |
 | it has format …, this program reads format … | Another version made it | Use that version, or index again under another name. |
 | refusing to listen on … without keys | Everybody who reaches that address could use the server | Configure ~auth.keys~, or listen on 127.0.0.1. |
-| cannot listen on …: another program uses that port | The port is taken | ~--listen 127.0.0.1:9000~. |
 | 404 unknown_collection: There is no collection "default" | The server has several collections, and ~--url~ names none | ~--url ADDRESS/v1/collections/NAME~. |
-| 401 unauthorized | The server has keys | Put a key into the environment as ~CONCLAVE_KEY~. |
 | the collection lacks … passages that the questions name | ~positive_ids~ of your questions are not ids of this collection | Take the ids that conclave search prints. |
 | no node of the cluster answers | OpenSearch is not reached | Check addresses, certificates and user ([A cluster](cluster.md#set-up)). |
 `
