@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/internal/guide"
 )
 
-// realGuide returns the search of the guide as a server has it.
+// realGuide returns the search of the guide as a server has it, with the guide indexed.
 func realGuide(t *testing.T) GuideSearcher {
 	t.Helper()
 	limits := testLimits()
@@ -25,6 +25,10 @@ func realGuide(t *testing.T) GuideSearcher {
 			t.Error(err)
 		}
 	})
+	// The first search indexes the guide, which may take longer than a request has.
+	if _, err := g.SearchGuide(t.Context(), "bees", 1); err != nil {
+		t.Fatal(err)
+	}
 	return g
 }
 
