@@ -311,12 +311,15 @@ func (m *model) classify(words []string, follows bool) Kind {
 	return best.kind
 }
 
-// hasAll reports whether the examples of the kind have each of the words. One word alone has to begin one of them and
-// to end one, too, except for courtesies: "mit" is in "spreche ich mit einem menschen", and alone it asks for something
-// else.
+// hasAll reports whether the examples of the kind have each of the words. One word alone has to begin one of them and,
+// except for courtesies, to end one, too: "day" is in "good day", and "mit" in "spreche ich mit einem menschen", and
+// alone each asks for something else.
 func (c *class) hasAll(words []string) bool {
-	if len(words) == 1 && !courtesies[c.kind] && (c.counts[" "+words[0]] == 0 || c.counts[words[0]+" "] == 0) {
-		return false
+	if len(words) == 1 {
+		begins, ends := c.counts[" "+words[0]] > 0, c.counts[words[0]+" "] > 0
+		if !begins || !ends && !courtesies[c.kind] {
+			return false
+		}
 	}
 	for _, w := range words {
 		if !c.words[w] {

@@ -48,7 +48,7 @@ func TestClassify(t *testing.T) {
 			"thank you letter after an interview", "when was the bridge last updated", "hello kitty",
 			"good morning vietnam plot",
 			"thanks, and what about children?", "hi, what is the fine for travelling without a ticket?", "why", "and then?",
-			"how old is the earth", "what are the opening hours", "how many files can I attach?", "who are you allowed to bring",
+			"day", "time", "how old is the earth", "what are the opening hours", "how many files can I attach?", "who are you allowed to bring",
 			"goodbye lenin director", "what can you do against mould", "how many documents, and what is a visa?",
 		},
 	} {
