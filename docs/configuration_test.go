@@ -10,7 +10,8 @@ import (
 // configurationIntroduction stands above the keys of configuration.md.
 const configurationIntroduction = `# Configuration keys
 
-Every key of ` + "`conclave.yaml`" + ` with its default. Write only the keys that you change:
+Every key of ` + "`conclave.yaml`" + ` with its default. Commands read it in the current folder, or where
+` + "`--config`" + ` says. Write only the keys that you change:
 
 ` + "```yaml" + `
 listen: 0.0.0.0:8080
