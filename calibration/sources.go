@@ -94,8 +94,8 @@ func (e *ensembleAnswer) confidenceAt(temperature float64) (confidence float64, 
 	return fusion.Confidence(information, e.members), err
 }
 
-// hasConfidence reports whether there are at least two members and two hits. Otherwise the expert has no confidence at
-// any temperature.
+// hasConfidence reports whether the ensemble has at least two members and its expert at least two hits. Otherwise the
+// expert has no confidence in this answer at any temperature.
 func (e *ensembleAnswer) hasConfidence() bool { return e.members >= 2 && len(e.scores) >= 2*e.members }
 
 // temperatureFit is the temperature of one expert.

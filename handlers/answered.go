@@ -86,12 +86,7 @@ func (a *API) deleteAnswered(c *call, _ none) (out RemovedQuestions, err error) 
 	if err != nil || kept == nil {
 		return out, err
 	}
-	question, _ := c.query["question"].(string)
-	out.Removed, err = kept.Remove(question)
-	if err != nil {
-		return out, storeProblem(err)
-	}
-	return out, nil
+	return removeQuestions(c, kept.Remove)
 }
 
 // noteAnswered adds the question of a search to the answered questions of the collection, or removes it from them, by

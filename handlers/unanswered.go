@@ -76,8 +76,14 @@ func (a *API) deleteUnanswered(c *call, _ none) (out RemovedQuestions, err error
 	if err != nil || kept == nil {
 		return out, err
 	}
+	return removeQuestions(c, kept.Remove)
+}
+
+// removeQuestions removes the query's question, or all questions if the query has none (remove gets ""), and returns
+// how many it removed. A failure of remove is a problem of the store.
+func removeQuestions(c *call, remove func(question string) (int, error)) (out RemovedQuestions, err error) {
 	question, _ := c.query["question"].(string)
-	out.Removed, err = kept.Remove(question)
+	out.Removed, err = remove(question)
 	if err != nil {
 		return out, storeProblem(err)
 	}

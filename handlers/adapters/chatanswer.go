@@ -135,8 +135,9 @@ func (a *chatAnswer) writeAnswer(
 	return r, a.failed
 }
 
-// answerTo does what writeAnswer does, and sends each piece of the text to the client with emit. If emit fails, it ends
-// the search, since nobody reads the rest.
+// answerTo writes the answer to the request's last message and sends each piece of its text to the client with emit,
+// which it sets. It returns the response of the search; of a message that needs none, the cited results alone. It fails
+// if the search or emit does. A failing emit ends the search, since nobody reads the rest.
 func (a *chatAnswer) answerTo(
 	ctx context.Context,
 	e handlers.Engine,

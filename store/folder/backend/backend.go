@@ -42,7 +42,8 @@ func (b *backend) opened() *folder.Collection {
 // Acquire pins and returns the newest generation, for a search; release the view after use.
 func (b *backend) Acquire() storage.View { return view.Of(b.opened()).Acquire() }
 
-// Contents returns the newest generation, pinned, and the function that releases it.
+// Contents returns the newest generation of the collection, and a function that the caller calls once to release it.
+// Until then its files stay, whatever is written.
 func (b *backend) Contents() (store.Contents, func()) {
 	g := b.opened().Acquire()
 	return g, g.Release
