@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	client "example.org/conclave/client/go"
 	"example.org/conclave/handlers"
@@ -26,6 +27,10 @@ func TestTypes(t *testing.T) {
 		{client.Expert{}, learned.ExpertInfo{}},
 		{client.Passage{}, handlers.PlacedPassage{}},
 		{client.Suggestion{}, lookup.Suggestion{}},
+		{client.Settings{}, handlers.SettingsAnswer{}},
+		{client.UnansweredList{}, handlers.UnansweredList{}},
+		{client.AnsweredList{}, handlers.AnsweredList{}},
+		{client.SnapshotInfo{}, handlers.SnapshotInfo{}},
 	} {
 		ours, theirs := reflect.TypeOf(pair[0]), reflect.TypeOf(pair[1])
 		for _, fill := range []bool{false, true} {
@@ -56,6 +61,10 @@ func TestTypes(t *testing.T) {
 // filled sets every field of v, each to a value of its own; of a type inside itself nothing.
 func filled(t *testing.T, v reflect.Value, n int, within []reflect.Type) int {
 	t.Helper()
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		v.Set(reflect.ValueOf(time.Unix(int64(n), 0).UTC()))
+		return n + 1
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		within = append(slices.Clone(within), v.Type())

@@ -41,8 +41,8 @@ func (j Job) Ended() bool {
 	return j.State == "done" || j.State == "failed" || j.State == "cancelled"
 }
 
-// Jobs returns the jobs that are queued or running and the last that ended, the newest first. The error is a *Error if
-// the server refuses.
+// Jobs returns the jobs that are queued or running and the last that ended, the newest first. The error is a *Problem
+// if the server refuses.
 func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 	var out struct{ Jobs []Job }
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/jobs"}, &out)
@@ -83,7 +83,7 @@ func (c *Client) Wait(ctx context.Context, id string) (Job, error) {
 	}
 }
 
-// Snapshot starts a job that makes a snapshot. With "", the server names it after the time. The error is a *Error if
+// Snapshot starts a job that makes a snapshot. With "", the server names it after the time. The error is a *Problem if
 // the server refuses, as for a name that is taken.
 func (c *Client) Snapshot(ctx context.Context, name string) (Job, error) {
 	body := map[string]string{}
@@ -93,15 +93,37 @@ func (c *Client) Snapshot(ctx context.Context, name string) (Job, error) {
 	return c.start(ctx, call{method: http.MethodPost, path: "/v1/admin/snapshots", body: body})
 }
 
+// SnapshotInfo describes a snapshot of the collection.
+type SnapshotInfo struct {
+	Name       string    `json:"name"`
+	Created    time.Time `json:"created"`
+	Generation uint64    `json:"generation"`
+	Passages   int       `json:"passages"`
+}
+
+// Snapshots returns the snapshots of the collection, by name. The error is a *Problem if the server refuses.
+func (c *Client) Snapshots(ctx context.Context) ([]SnapshotInfo, error) {
+	var out struct{ Snapshots []SnapshotInfo }
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/admin/snapshots"}, &out)
+	return out.Snapshots, err
+}
+
+// RemoveSnapshot removes a snapshot's folder. The error is a *Problem if the server refuses, as for a name that no
+// snapshot has.
+func (c *Client) RemoveSnapshot(ctx context.Context, name string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/v1/admin/snapshots/" + url.PathEscape(name)}, nil)
+	return err
+}
+
 // AddExpert starts a job that encodes all passages with another expert of the server's configuration. Then the expert
-// takes part in searches. The error is a *Error if the server refuses, as for an expert that its configuration does not
-// have.
+// takes part in searches. The error is a *Problem if the server refuses, as for an expert that its configuration does
+// not have.
 func (c *Client) AddExpert(ctx context.Context, name string) (Job, error) {
 	return c.start(ctx, call{method: http.MethodPost, path: "/v1/admin/experts", body: map[string]string{"name": name}})
 }
 
 // RemoveExpert takes an expert out of the searches at once and starts a job that removes its vectors. The error is a
-// *Error if the server refuses, as for an expert that it does not search.
+// *Problem if the server refuses, as for an expert that it does not search.
 func (c *Client) RemoveExpert(ctx context.Context, name string) (Job, error) {
 	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/admin/experts/" + url.PathEscape(name)})
 }
@@ -155,14 +177,14 @@ func deletionQuery(filter Filter) (url.Values, error) {
 
 // DeletePassagesByID starts a job that deletes the passages with these ids, none of which may contain a comma.
 // [Client.Delete] deletes one passage at once. Only this one takes the ids . and .., which no URL can name. A comma in
-// an id is not noticed: the parts are taken as ids. The error is a *Error if the server refuses.
+// an id is not noticed: the parts are taken as ids. The error is a *Problem if the server refuses.
 func (c *Client) DeletePassagesByID(ctx context.Context, ids ...string) (Job, error) {
 	return c.start(
 		ctx, call{method: http.MethodDelete, path: "/v1/passages", query: url.Values{"ids": {strings.Join(ids, ",")}}},
 	)
 }
 
-// start sends a request that starts a job, never twice, and returns the job. The error is a *Error if the server
+// start sends a request that starts a job, never twice, and returns the job. The error is a *Problem if the server
 // refuses.
 func (c *Client) start(ctx context.Context, r call) (out Job, err error) {
 	r.once = true

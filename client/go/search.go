@@ -45,7 +45,7 @@ func (c *Client) SearchBatch(ctx context.Context, searches []SearchRequest) ([]A
 	return answers, nil
 }
 
-// Experts returns the experts that the server has loaded. The error is a *Error if the server refuses.
+// Experts returns the experts that the server has loaded. The error is a *Problem if the server refuses.
 func (c *Client) Experts(ctx context.Context) ([]Expert, error) {
 	var out struct{ Experts []Expert }
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/experts"}, &out)
@@ -63,7 +63,7 @@ type Vectors struct {
 func (v Vectors) Row(i int) []float32 { return v.Values[i*v.Dimension : (i+1)*v.Dimension] }
 
 // Embed returns an expert's vectors of texts, at most the server's limits.embed_inputs. kind is question or passage.
-// kind "" is question. It fails if the server refuses (a *Error) or answers with what is no matrix.
+// kind "" is question. It fails if the server refuses (a *Problem) or answers with what is no matrix.
 func (c *Client) Embed(ctx context.Context, expert, kind string, texts []string) (Vectors, error) {
 	header, data, err := c.send(
 		ctx,

@@ -18,7 +18,7 @@ type Suggestion struct {
 }
 
 // Suggest returns completions of what somebody begins to type, at most limit (0: the server's default), the likeliest
-// first. They are titles and headings of the passages that the client's key may see. The error is a *Error if the
+// first. They are titles and headings of the passages that the client's key may see. The error is a *Problem if the
 // server refuses.
 func (c *Client) Suggest(ctx context.Context, typed string, limit int) ([]Suggestion, error) {
 	query := url.Values{"q": {typed}}

@@ -51,6 +51,17 @@ func TestClient(t *testing.T) {
 		flaky, _ := realclients.Flaky(t, url)
 		run(environment, "test_client.py", "calls", url, flaky)
 	})
+	t.Run("administers", func(t *testing.T) {
+		url := realclients.Server(t, realclients.ServerOptions{
+			Passages: realclients.Enough(t),
+			Change: func(config *configs.Config) {
+				config.Unanswered.Keep = 10
+				config.Answered.Keep = 10
+				config.Answered.Askers = 1
+			},
+		})
+		run(environment, "test_client.py", "administers", url)
+	})
 	t.Run("busy", func(t *testing.T) {
 		run(
 			environment,

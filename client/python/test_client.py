@@ -1,4 +1,5 @@
-"""What the client does, against a server: test_client.py calls URL FLAKY-URL, or test_client.py busy URL."""
+"""What the client does, against a server: test_client.py calls URL FLAKY-URL, or test_client.py busy URL, or
+test_client.py administers URL."""
 
 import asyncio
 import sys
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from conclave_client import Answer, AsyncClient, Client, Extract, Passage, Problem
+from conclave_client import Answer, AsyncClient, Client, Extract, Passage, Problem, Settings
 from conclave_client.types import read
 
 part, url = sys.argv[1:3]
@@ -133,6 +134,36 @@ def jobs(c: Client) -> None:
     made = c.wait(c.snapshot("monday"))
     assert made.result["folder"].endswith("monday") and [j.id for j in c.jobs()] == [made.id, done.id]
     assert code(lambda: c.cancel(done.id)) == "job_ended"
+    assert [kept["name"] for kept in c.snapshots()] == ["monday"]
+    c.remove_snapshot("monday")
+    assert c.snapshots() == [] and code(lambda: c.remove_snapshot("monday")) == "unknown_snapshot"
+
+
+def administers(c: Client) -> None:
+    rice = "how long does cooked rice keep"
+    said = {q: c.search(q).verdict for q in (rice, "who hid the lamp under his coat", "xylophone tuning")}
+    lost, found = c.unanswered(), c.answered()
+    assert {q.question: q.verdict for q in lost} == {q: v for q, v in said.items() if v != "found"} and lost
+    assert {q.question for q in found} == {q for q, v in said.items() if v == "found"} and found
+    assert found[0].asked == 1 and found[0].offered and not found[0].restricted
+    assert c.remove_answered("nobody asked this") == 0 and c.remove_answered(found[0].question) == 1
+    assert c.remove_unanswered() == len(lost) and c.unanswered() == []
+    c.judge(rice, "rice", answers=True)
+    assert code(lambda: c.judge(rice, "nobody", answers=False)) == "unknown_passage"
+
+    settings = c.settings()
+    assert settings == Settings(), settings
+    settings.synonyms = [{"words": ["lamp", "lantern"]}, {"from": ["NYC"], "to": ["New York"]}]
+    settings.overrides = [{"questions": ["Who hid the lamp?"], "pin": ["rice"], "hide": ["foxes"]}]
+    settings.fields = {"page": "keyword"}
+    put = c.put_settings(settings)
+    assert put == c.settings() and put.synonyms == settings.synonyms and put.overrides == settings.overrides
+    assert [(m["field"], m["passages"]) for m in put.misfits] == [("page", 1)]
+    ids = [r.id for r in c.search("who hid the lamp", k=20).results]
+    assert ids[0] == "rice" and "foxes" not in ids, ids
+    put.overrides = []
+    assert c.put_settings(put).overrides == [] and c.search("who hid the lamp").results[0].id == "lamps/1"
+    assert code(lambda: c.put_settings(Settings(overrides=[{"questions": ["when"]}]))) == "out_of_range"
 
 
 def broken_connections(flaky: str) -> None:
@@ -178,6 +209,8 @@ async def asynchronously() -> None:
         ]
         assert len([p.id async for p in c.passages()]) == len(list(Client(url).passages()))
         assert (await c.wait(await c.snapshot())).state == "done"
+        assert len(await c.snapshots()) == 1 and await c.unanswered() == [] == await c.answered()
+        assert await c.put_settings(await c.settings()) == Settings()
         try:
             await c.passage("nobody")
         except Problem as problem:
@@ -188,6 +221,9 @@ async def asynchronously() -> None:
 
 if part == "busy":
     retries()
+elif part == "administers":
+    with Client(url) as client:
+        administers(client)
 else:
     with Client(url) as client:
         for step in (searches, vectors, passages, documents, jobs):

@@ -15,6 +15,7 @@ import httpx
 from .errors import Problem
 from .types import (
     Answer,
+    Answered,
     Deletion,
     Document,
     Expert,
@@ -22,7 +23,9 @@ from .types import (
     Passage,
     SearchOptions,
     SearchRequest,
+    Settings,
     Suggestion,
+    Unanswered,
     Written,
     read,
 )
@@ -226,6 +229,41 @@ def cancel(id: str) -> Call[Job]:
 
 def snapshot(name: str) -> Call[Job]:
     return Call("POST", "/v1/admin/snapshots", _as(Job), {"name": name} if name else {}, once=True)
+
+
+def snapshots() -> Call[list[dict[str, Any]]]:
+    return Call("GET", "/v1/admin/snapshots", lambda response: list(response.json()["snapshots"]))
+
+
+def remove_snapshot(name: str) -> Call[None]:
+    return Call("DELETE", "/v1/admin/snapshots/" + quote(name, safe=""), lambda _: None)
+
+
+def settings() -> Call[Settings]:
+    return Call("GET", "/v1/admin/settings", _as(Settings))
+
+
+def put_settings(settings: Settings) -> Call[Settings]:
+    body = {"synonyms": settings.synonyms, "overrides": settings.overrides, "fields": settings.fields}
+    return Call("PUT", "/v1/admin/settings", _as(Settings), body)
+
+
+def unanswered() -> Call[list[Unanswered]]:
+    return Call("GET", "/v1/admin/unanswered", _items("questions", Unanswered))
+
+
+def answered() -> Call[list[Answered]]:
+    return Call("GET", "/v1/admin/answered", _items("questions", Answered))
+
+
+def remove_questions(which: str, question: str | None) -> Call[int]:
+    params = {} if question is None else {"question": question}
+    return Call("DELETE", "/v1/admin/" + which, lambda response: int(response.json()["removed"]), params=params)
+
+
+def judge(question: str, passage: str, answers: bool) -> Call[None]:
+    body = {"question": question, "passage": passage, "grade": int(answers)}
+    return Call("POST", "/v1/judgments", lambda _: None, body)
 
 
 def add_expert(name: str) -> Call[Job]:

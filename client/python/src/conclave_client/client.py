@@ -12,7 +12,21 @@ import httpx
 from . import calls
 from .calls import Call
 from .errors import Problem
-from .types import Answer, Deletion, Document, Expert, Job, Passage, SearchOptions, SearchRequest, Suggestion, Written
+from .types import (
+    Answer,
+    Answered,
+    Deletion,
+    Document,
+    Expert,
+    Job,
+    Passage,
+    SearchOptions,
+    SearchRequest,
+    Settings,
+    Suggestion,
+    Unanswered,
+    Written,
+)
 
 if TYPE_CHECKING:
     import numpy
@@ -231,6 +245,45 @@ class Client(_Options):
         """Begins a snapshot; without a name it is called after the time."""
         return self._do(calls.snapshot(name))
 
+    def snapshots(self) -> list[dict[str, Any]]:
+        """The snapshots of the collection, by name: "name", "created", "generation" and "passages" of each."""
+        return self._do(calls.snapshots())
+
+    def remove_snapshot(self, name: str) -> None:
+        """Removes a snapshot."""
+        self._do(calls.remove_snapshot(name))
+
+    def settings(self) -> Settings:
+        """Synonyms, chosen results and types of fields."""
+        return self._do(calls.settings())
+
+    def put_settings(self, settings: Settings) -> Settings:
+        """Replaces the settings, whole: to change one entry, change what settings() returns. Searches use them at
+        once."""
+        return self._do(calls.put_settings(settings))
+
+    def unanswered(self) -> list[Unanswered]:
+        """The questions that searches did not answer, those asked most often first; none unless unanswered.keep is
+        set."""
+        return self._do(calls.unanswered())
+
+    def remove_unanswered(self, question: str | None = None) -> int:
+        """Removes a question from the unanswered ones, or all of them; returns how many."""
+        return self._do(calls.remove_questions("unanswered", question))
+
+    def answered(self) -> list[Answered]:
+        """The questions that searches answered, those asked most often first; none unless answered.keep is set."""
+        return self._do(calls.answered())
+
+    def remove_answered(self, question: str | None = None) -> int:
+        """Removes a question from the answered ones, or all of them, so that it is suggested no more; returns how
+        many."""
+        return self._do(calls.remove_questions("answered", question))
+
+    def judge(self, question: str, passage: str, *, answers: bool) -> None:
+        """Keeps whether a passage answers a question: a thumb up or down."""
+        self._do(calls.judge(question, passage, answers))
+
     def add_expert(self, name: str) -> Job:
         """Begins to encode all passages with another expert, which then takes part."""
         return self._do(calls.add_expert(name))
@@ -398,6 +451,33 @@ class AsyncClient(_Options):
 
     async def snapshot(self, name: str = "") -> Job:
         return await self._do(calls.snapshot(name))
+
+    async def snapshots(self) -> list[dict[str, Any]]:
+        return await self._do(calls.snapshots())
+
+    async def remove_snapshot(self, name: str) -> None:
+        await self._do(calls.remove_snapshot(name))
+
+    async def settings(self) -> Settings:
+        return await self._do(calls.settings())
+
+    async def put_settings(self, settings: Settings) -> Settings:
+        return await self._do(calls.put_settings(settings))
+
+    async def unanswered(self) -> list[Unanswered]:
+        return await self._do(calls.unanswered())
+
+    async def remove_unanswered(self, question: str | None = None) -> int:
+        return await self._do(calls.remove_questions("unanswered", question))
+
+    async def answered(self) -> list[Answered]:
+        return await self._do(calls.answered())
+
+    async def remove_answered(self, question: str | None = None) -> int:
+        return await self._do(calls.remove_questions("answered", question))
+
+    async def judge(self, question: str, passage: str, *, answers: bool) -> None:
+        await self._do(calls.judge(question, passage, answers))
 
     async def add_expert(self, name: str) -> Job:
         return await self._do(calls.add_expert(name))

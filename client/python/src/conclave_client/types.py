@@ -457,6 +457,60 @@ class Expert:
     warnings: list[str] = field(default_factory=list)
 
 
+# Either words, which stand for each other, or from and to: a question with a word of from is also searched for the
+# words of to. Written as a call, since from is Python's keyword.
+Synonyms = TypedDict("Synonyms", {"words": list[str], "from": list[str], "to": list[str]}, total=False)
+
+
+class Override(TypedDict, total=False):
+    """The chosen results of some questions, and of those that have one of the words and phrases in contains: the ids
+    of passages and documents that stand first, and of those that are left out."""
+
+    questions: list[str]
+    contains: list[str]
+    pin: list[str]
+    hide: list[str]
+
+
+@dataclass
+class Settings:
+    """The settings of a collection that an administrator changes while it is served: synonyms, chosen results
+    (overrides) and the types of metadata fields ("keyword", "number", "date" or "bool"). misfits are stored values
+    that do not have the type of their field; put_settings does not send them."""
+
+    synonyms: list[Synonyms] = field(default_factory=list)
+    overrides: list[Override] = field(default_factory=list)
+    fields: dict[str, str] = field(default_factory=dict)
+    misfits: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Unanswered:
+    """A question whose last verdict was not "found". nearest is the id of the first passage of the last search;
+    filtered says that this was restricted to a part of the passages."""
+
+    question: str
+    verdict: str
+    asked: int
+    first: str
+    last: str
+    filtered: bool = False
+    nearest: str = ""
+
+
+@dataclass
+class Answered:
+    """A question whose last verdict was "found". offered says that enough callers asked it for it to be suggested;
+    restricted, that it is suggested to keys with the same filter only."""
+
+    question: str
+    asked: int
+    first: str
+    last: str
+    offered: bool = False
+    restricted: bool = False
+
+
 @dataclass
 class Job:
     """Long work at the server; state is queued, running, done, failed or cancelled."""
