@@ -129,6 +129,8 @@ type Expert struct {
 	QuestionTimeout time.Duration `yaml:"question_timeout,omitempty" between:"0s 1m"`   // for the vector of a question
 	Price           float64       `yaml:"price,omitempty" between:"0 1000000"`          // of a million tokens
 	Languages       []string      `yaml:"languages,omitempty" is:"language"`            // that it reads; empty: many
+	// Ensemble is a file of ONNX with an ensemble on the vectors of questions; "": the expert has none.
+	Ensemble string `yaml:"ensemble,omitempty" is:"path"`
 
 	Key Secret `yaml:"-"` // of KeyVariable
 }

@@ -67,23 +67,49 @@ func (s *smallSession) close() error {
 }
 
 // Ensemble maps a question's vector to one vector for each of its members (MUF,
-// section 3). It is safe for concurrent use and ends with its Encoder.
+// section 3). It is safe for concurrent use. That of an Encoder ends with it.
 type Ensemble struct {
 	*smallSession
 	members int
+	runtime *Runtime // that counts it as open; nil: its Encoder is counted
 }
 
-// openEnsemble opens the ensemble of a bundle, which must have one, and runs it once. It fails if the graph cannot be
-// loaded or run.
-func openEnsemble(b *models.Bundle) (*Ensemble, error) {
-	m := &b.Manifest
-	x := m.Vectors.Ensemble
-	graph, err := openSmall(b.Path(x.File), models.EnsembleInput, []string{models.EnsembleOutput}, m.Dimension())
+// OpenEnsemble loads an ensemble that belongs to no bundle, from a file of ONNX, for questions' vectors of dimension
+// numbers. The caller closes it, before the runtime. It fails if the file is no ensemble for such vectors
+// (models.EnsembleMembers), cannot be loaded or run, or the runtime is closed.
+func (r *Runtime) OpenEnsemble(file string, dimension int) (*Ensemble, error) {
+	members, err := models.EnsembleMembers(file, dimension)
 	if err != nil {
 		return nil, err
 	}
-	e := &Ensemble{graph, x.Members}
-	if _, err := e.Members(context.Background(), make([]float32, m.Dimension())); err != nil {
+	if err := r.checkOpen(); err != nil {
+		return nil, err
+	}
+	e, err := openEnsemble(file, members, dimension)
+	if err != nil {
+		r.encoderClosed()
+		return nil, err
+	}
+	e.runtime = r
+	return e, nil
+}
+
+// Close frees an ensemble of OpenEnsemble. Calls of Members that run end before; later ones fail. Call it once.
+func (e *Ensemble) Close() error {
+	err := e.close()
+	e.runtime.encoderClosed()
+	return err
+}
+
+// openEnsemble opens the ensemble in a file, of so many members on vectors of dimension numbers, and runs it once. It
+// fails if the graph cannot be loaded or run.
+func openEnsemble(file string, members, dimension int) (*Ensemble, error) {
+	graph, err := openSmall(file, models.EnsembleInput, []string{models.EnsembleOutput}, dimension)
+	if err != nil {
+		return nil, err
+	}
+	e := &Ensemble{smallSession: graph, members: members}
+	if _, err := e.Members(context.Background(), make([]float32, dimension)); err != nil {
 		return nil, errors.Join(err, graph.close())
 	}
 	return e, nil

@@ -94,8 +94,8 @@ func (r *Runtime) loadBundle(b *models.Bundle, o Running) (e *Encoder, err error
 	if err == nil && b.Manifest.Vectors.QuestionWeights != "" {
 		e.table, err = readQuestionWeights(b)
 	}
-	if err == nil && b.Manifest.Vectors.Ensemble != nil {
-		e.ensemble, err = openEnsemble(b)
+	if x := b.Manifest.Vectors.Ensemble; err == nil && x != nil {
+		e.ensemble, err = openEnsemble(b.Path(x.File), x.Members, b.Manifest.Dimension())
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the expert %s: %w", b.Manifest.Name, err), e.closeLoaded())

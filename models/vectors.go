@@ -135,7 +135,7 @@ func (v *validation) vectors() {
 	}
 	if x.Ensemble != nil {
 		v.file("ensemble.file", x.Ensemble.File)
-		v.between("ensemble.members", x.Ensemble.Members, 1, 1024)
+		v.between("ensemble.members", x.Ensemble.Members, 1, mostMembers)
 	}
 	if m.Delta != "" {
 		v.delta(x.Question != (Graph{}) || x.Passage != (Graph{}))

@@ -47,7 +47,24 @@ type pooledEncoder struct {
 // pooledEmbedder is a model behind an interface that the sets of a pool share.
 type pooledEmbedder struct {
 	*endpoints.Embedder
-	sends *endpoints.Options
+	sends    *endpoints.Options
+	ensemble *encoder.Ensemble // nil: none is opened yet
+}
+
+// ensemble returns the pool's ensemble of a configured endpoint, which open opens the first time. The pool must have
+// the endpoint's embedder. It fails if open does.
+func (p *Pool) ensemble(name string, open func() (*encoder.Ensemble, error)) (*encoder.Ensemble, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.remote[name]
+	if known.ensemble != nil {
+		return known.ensemble, nil
+	}
+	opened, err := open()
+	if err == nil {
+		known.ensemble = opened
+	}
+	return opened, err
 }
 
 // embedder returns the pool's model of a configured endpoint, which it opens the first time. It fails as openEmbedder
@@ -60,7 +77,7 @@ func (p *Pool) embedder(x configs.Expert) (*endpoints.Embedder, *endpoints.Optio
 	}
 	e, sends, err := openEmbedder(x, p.config.Encoder.CacheEntries, p.log)
 	if err == nil {
-		p.remote[x.Name] = &pooledEmbedder{e, sends}
+		p.remote[x.Name] = &pooledEmbedder{Embedder: e, sends: sends}
 	}
 	return e, sends, err
 }
@@ -106,7 +123,7 @@ func (p *Pool) OpenSome(
 	stored []store.Expert,
 ) (x *Set, failed map[string]error, err error) {
 	x = &Set{pool: p, config: config, cache: p.cache, log: log, owners: vectorOwners(stored), stored: stored}
-	if x.hasBundles(names) {
+	if x.needRuntime(names) {
 		if err := x.openRuntime(); err != nil {
 			return nil, nil, err
 		}
@@ -149,6 +166,9 @@ func (p *Pool) Close() error {
 	errs = append(errs, closeAll(p.beside.readers.opened), closeAll(p.beside.rerankers.opened))
 	for _, r := range p.remote {
 		errs = append(errs, r.Close())
+		if r.ensemble != nil {
+			errs = append(errs, r.ensemble.Close())
+		}
 	}
 	p.all = nil
 	clear(p.shared)

@@ -26,9 +26,11 @@ type remoteEncoder struct {
 	*endpoints.Embedder
 	config configs.Expert
 	sends  *endpoints.Options
-	shared bool                   // with other collections: the pool closes it
+	shared bool                   // with other collections: the pool closes it, and the ensemble
 	stored *endpoints.Fingerprint // of the vectors of the collection; nil: it has none yet
 	cut    atomic.Int64
+	// ensemble is on the vectors of questions; nil: the expert has none.
+	ensemble *encoder.Ensemble
 
 	mu      sync.Mutex
 	seen    *endpoints.Probe // that was compared with stored last
@@ -199,7 +201,23 @@ func (x *Set) openRemote(name string) (*models.Bundle, *remoteEncoder, error) {
 		made := x.knownFingerprint(name, r.sends.FingerprintOf(probe))
 		r.stored = &made
 	}
+	if config.Ensemble != "" {
+		r.ensemble, err = x.openEnsemble(config, r.Dimension())
+		if err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("the ensemble of expert %s: %w", name, err), r.Close())
+		}
+	}
 	return r.bundle(name, dimension), r, nil
+}
+
+// openEnsemble returns the ensemble of a configured endpoint whose vectors have dimension numbers: that of the pool, if
+// the set has one. It fails if the file is no ensemble for such vectors, or cannot be loaded.
+func (x *Set) openEnsemble(config configs.Expert, dimension int) (*encoder.Ensemble, error) {
+	open := func() (*encoder.Ensemble, error) { return x.runtime.OpenEnsemble(config.Ensemble, dimension) }
+	if x.pool != nil {
+		return x.pool.ensemble(config.Name, open)
+	}
+	return open()
 }
 
 // knownFingerprint returns the fingerprint that the expert got when it was last new to a collection, if now is of the
@@ -406,8 +424,8 @@ func (r *remoteEncoder) Sparse() bool { return false }
 // Fallback returns nil.
 func (r *remoteEncoder) Fallback() error { return nil }
 
-// Ensemble returns nil.
-func (r *remoteEncoder) Ensemble() *encoder.Ensemble { return nil }
+// Ensemble returns the configured ensemble; nil if there is none.
+func (r *remoteEncoder) Ensemble() *encoder.Ensemble { return r.ensemble }
 
 // Carried returns nil.
 func (r *remoteEncoder) Carried() *encoder.Encoder { return nil }
@@ -415,12 +433,17 @@ func (r *remoteEncoder) Carried() *encoder.Encoder { return nil }
 // Stats returns zeros: there is no queue. RemoteStats has what was sent.
 func (r *remoteEncoder) Stats() batcher.Stats { return batcher.Stats{} }
 
-// Close ends the embedder, unless the pool shares it. It returns nil.
+// Close ends the embedder and frees the ensemble, unless the pool shares them. The error is that of the ensemble.
 func (r *remoteEncoder) Close() error {
 	if r.shared {
 		return nil
 	}
-	return r.Embedder.Close()
+	err := r.Embedder.Close()
+	if r.ensemble != nil {
+		err = errors.Join(err, r.ensemble.Close())
+		r.ensemble = nil
+	}
+	return err
 }
 
 // Continues implements store.Continuing: vectors are this expert's if its model answers the probe as the one did that

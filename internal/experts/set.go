@@ -106,7 +106,7 @@ func OpenSome(
 		return nil, nil, err
 	}
 	x = &Set{config: config, cache: cache, log: log, owners: vectorOwners(stored), stored: stored}
-	if x.hasBundles(names) {
+	if x.needRuntime(names) {
 		if err := x.openRuntime(); err != nil {
 			return nil, nil, err
 		}
@@ -115,12 +115,13 @@ func OpenSome(
 	return x, failed, nil
 }
 
-// hasBundles reports whether one of the named experts is a bundle, and not a model behind an interface.
-func (x *Set) hasBundles(names []string) bool {
+// needRuntime reports whether one of the named experts runs graphs in this process: it is a bundle, or a model behind
+// an interface with an ensemble.
+func (x *Set) needRuntime(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		bundle, _, _ := strings.Cut(name, GranularMark)
-		_, remote := x.config.Endpoint(bundle)
-		return !remote
+		endpoint, remote := x.config.Endpoint(bundle)
+		return !remote || endpoint.Ensemble != ""
 	})
 }
 
@@ -330,7 +331,7 @@ func (x *Set) openRuntime() error {
 // LoadMore loads an expert and returns it without adding it to the set: the caller adds it to Searched or Silent, or
 // ends it with CloseUnused. It fails if the runtime or the expert's bundle cannot be loaded.
 func (x *Set) LoadMore(name string) (*Expert, error) {
-	if x.hasBundles([]string{name}) {
+	if x.needRuntime([]string{name}) {
 		if err := x.openRuntime(); err != nil { // a collection of words alone has loaded none yet
 			return nil, err
 		}

@@ -19,11 +19,12 @@ from conclave_train.data.records import Domain, union
 from conclave_train.desire_me.settings import DesireMeSettings
 from conclave_train.desire_me.train import DesireMeJob, train_desire_me
 from conclave_train.end_to_end import EndToEndJob, train_end_to_end
-from conclave_train.ensemble import train_ensemble
+from conclave_train.ensemble import ServedBy, train_ensemble, train_served_ensemble
 from conclave_train.errors import Interrupted, TrainingError
 from conclave_train.expert import train_expert
 from conclave_train.export import export
 from conclave_train.fid import FidJob, train_fid
+from conclave_train.finding.server import Server
 from conclave_train.fit.encode import Device
 from conclave_train.job import Job
 from conclave_train.late import LateJob, train_late
@@ -51,6 +52,7 @@ EXAMPLES = """examples:
   conclave-train end-to-end --passages p.jsonl --questions q.jsonl --collection my-index --name mydomain
   conclave-train end-to-end --passages p.jsonl --questions q.jsonl --reader ./my-t5 --name mydomain
   conclave-train ensemble --bundle experts/mydomain --passages p.jsonl --questions more.jsonl
+  conclave-train ensemble --url http://127.0.0.1:8080 --expert hosted --passages p.jsonl --questions q.jsonl
   conclave-train verify experts/*"""
 
 
@@ -139,9 +141,15 @@ def _parser() -> argparse.ArgumentParser:
     add_options(p, EndToEndSettings, "training")
     add_options(p, EnsembleSettings, "ensemble")
     p.set_defaults(run_command=_end_to_end)
-    p = _command(commands, "ensemble", "train a new ensemble for a delta's bundle")
-    p.add_argument("--bundle", type=Path, required=True, help="the expert's folder")
-    p.add_argument("--out", type=Path, help="write the bundle here (default: in place)")
+    p = _command(commands, "ensemble", "train a new ensemble for a delta's bundle, or for an expert of a server")
+    p.add_argument("--bundle", type=Path, help="the expert's folder")
+    p.add_argument(
+        "--url", default="", help="a server that has the expert, in the place of --bundle; its key is $CONCLAVE_KEY"
+    )
+    p.add_argument("--expert", default="", help="the expert's name at the server")
+    p.add_argument(
+        "--out", type=Path, help="write the bundle here (default: in place), or ensemble.onnx (default: NAME)"
+    )
     p.add_argument("--hold-out", type=float, default=0.1, help="share of questions kept for calibration (default: 0.1)")
     p.add_argument("--limit", type=int, default=0, help="train on at most so many questions, chosen by hash; 0: all")
     p.add_argument(
@@ -333,7 +341,29 @@ def _end_to_end(options: argparse.Namespace, stop: Stop) -> int:
 
 
 def _ensemble(options: argparse.Namespace, stop: Stop) -> int:
-    domains = _domains(options, options.bundle.name)
+    if (options.bundle is None) == (not options.url) or bool(options.url) != bool(options.expert):
+        raise TrainingError("give --bundle, or --url and --expert: the expert that the ensemble is for")
+    domains = _domains(options, options.expert or options.bundle.name)
+    if options.url:
+        if options.foreign:
+            raise TrainingError("--foreign: an ensemble for an expert of a server is calibrated by conclave calibrate")
+        print(
+            train_served_ensemble(
+                ServedBy(Server(options.url, stop, options.quiet), options.expert),
+                domains[0] if len(domains) == 1 else union("union", domains),
+                from_options(EnsembleSettings, options),
+                options.run or Path("runs") / f"{options.expert}-ensemble",
+                options.out or Path(options.expert),
+                options.hold_out,
+                options.limit,
+                options.pool,
+                _device(options).name,
+                options.fresh,
+                options.quiet,
+                stop,
+            )
+        )
+        return 0
     path = train_ensemble(
         options.bundle,
         _base(options),

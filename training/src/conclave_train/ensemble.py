@@ -1,4 +1,4 @@
-"""A new ensemble for an expert that is already there."""
+"""A new ensemble for an expert that is already there: a bundle, or any expert of a running server."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from conclave_train.bundle.ensemble_graph import save_members, write_ensemble
 from conclave_train.bundle.manifest import CALIBRATION, CARD, Folder, manifest_of, read_manifest
-from conclave_train.data.records import Domain
+from conclave_train.data.records import Domain, Question
 from conclave_train.data.split import choose_pool, hold_out
 from conclave_train.errors import TrainingError
+from conclave_train.finding.server import Server
 from conclave_train.fit.encode import Device
 from conclave_train.fit.state import RunFolder
 from conclave_train.job import DELTA, divide
 from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
+from conclave_train.model.tokens import join
 from conclave_train.model.tower import BiEncoder
 from conclave_train.progress import say
 from conclave_train.publish import ENSEMBLE
@@ -103,6 +108,70 @@ def train_ensemble(
     if not quiet:
         say(f"wrote {path}" + ("" if fitted.calibration else f" without {CALIBRATION}"))
     return path
+
+
+@dataclasses.dataclass(frozen=True)
+class ServedBy:
+    """An expert of a running server, whose model may be behind an HTTP interface."""
+
+    server: Server
+    expert: str
+
+    def questions(self, questions: Sequence[Question], quiet: bool = False) -> Tensor:
+        """Vectors [Q,D]."""
+        return torch.tensor(self.server.vectors(self.expert, "question", [q.text for q in questions]))
+
+    def passages(self, domain: Domain, quiet: bool = False) -> Tensor:
+        """Vectors [N,D]."""
+        texts = [join(p, "title-dot-text") for p in domain.passages]
+        return torch.tensor(self.server.vectors(self.expert, "passage", texts))
+
+
+def train_served_ensemble(
+    served: ServedBy,
+    domain: Domain,
+    settings: EnsembleSettings,
+    run: Path,
+    out: Path,
+    hold: float = 0.1,
+    limit: int = 0,
+    pool: int = 0,
+    device: str = "cpu",
+    fresh: bool = False,
+    quiet: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+) -> Path:
+    """Train members on the vectors that an expert of a server gives ``domain``, and write them to ``out``, with a card.
+
+    The questions are divided as by :func:`train_ensemble`. Nothing is calibrated: `conclave calibrate` does it where
+    the file is used. It returns the path of ``ensemble.onnx``.
+    """
+    settings.check()
+    train, kept_back, _ = divide((domain,), hold, 600, limit)
+    asked = Asked(train, kept_back)
+    searched = choose_pool(domain, [*train, *kept_back], pool)
+    encoding: dict[str, Any] = {
+        "server": served.server.identity(),
+        "expert": served.expert,
+        "data": domain.fingerprint(),
+        "hold": hold,
+        "limit": limit,
+        "pool": pool,
+    }
+    folder = RunFolder(run, encoding | dataclasses.asdict(settings), fresh)
+    key = hashlib.sha256(json.dumps(encoding, sort_keys=True).encode()).hexdigest()[:16]
+    vectors = asked.encoded(searched, served, RunFolder(run / f"vectors-{key}", encoding), quiet)
+    lengths = vectors["passages"].norm(dim=1)
+    unit = bool(((lengths - 1).abs() < 1e-3).all())
+    fitted = fit_uncertainty(searched, asked, vectors, settings, unit, device, folder, stop, quiet)
+    save_members(run / "ensemble.safetensors", fitted.members)
+    out.mkdir(parents=True, exist_ok=True)
+    write_ensemble(out / ENSEMBLE, fitted.members)
+    about = f"An ensemble on the vectors of questions of the expert {served.expert}, of {lengths.shape[0]:,} passages"
+    (out / CARD).write_text(_card(f"# {served.expert}\n\n{about}.\n", fitted.summary, domain, settings), "utf-8")
+    if not quiet:
+        say(f"name {out / ENSEMBLE} as the expert's ensemble in conclave.yaml, and run conclave calibrate")
+    return out / ENSEMBLE
 
 
 def _card(old: str, summary: str, domain: Domain, settings: EnsembleSettings) -> str:

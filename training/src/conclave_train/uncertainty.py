@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -22,6 +22,18 @@ from conclave_train.retrieval.negatives import Filter, Negatives, from_bm25, fro
 from conclave_train.settings import EnsembleSettings
 
 FEWEST_TO_CALIBRATE = 30
+
+
+class Encoding(Protocol):
+    """What gives questions and passages the vectors that they have in service."""
+
+    def questions(self, questions: Sequence[Question], quiet: bool = False) -> Tensor:
+        """Vectors [Q,D]."""
+        raise NotImplementedError
+
+    def passages(self, domain: Domain, quiet: bool = False) -> Tensor:
+        """Vectors [N,D]."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -55,7 +67,7 @@ class Asked:
     kept_back: Sequence[Question]
     foreign: Sequence[Question] = ()
 
-    def encoded(self, domain: Domain, served: Served, folder: RunFolder, quiet: bool) -> dict[str, Tensor]:
+    def encoded(self, domain: Domain, served: Encoding, folder: RunFolder, quiet: bool) -> dict[str, Tensor]:
         """The vectors of all three and of the passages, once for all runs over ``folder``."""
         vectors: dict[str, Tensor] | None = folder.load_part("vectors.pt")
         if vectors is None:

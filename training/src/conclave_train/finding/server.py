@@ -45,6 +45,21 @@ class Server:
                 bar.tick(len(some))
         return out
 
+    def vectors(self, expert: str, kind: str, texts: Sequence[str]) -> list[list[float]]:
+        """An expert's vectors of texts, in their order; kind is "question" or "passage"."""
+        size = int(self._ask("/v1/limits", None)["embed_inputs"])
+        out: list[list[float]] = []
+        with Progress(f"encoding {kind}s", len(texts), "texts", quiet=self.quiet) as bar:
+            for a in range(0, len(texts), size):
+                if self.stop():
+                    raise Interrupted(
+                        f"stopped after {a} of {len(texts)} texts; the same command begins with them again"
+                    )
+                some = list(texts[a : a + size])
+                out += self._ask("/v1/embed", {"expert": expert, "kind": kind, "input": some})["embeddings"]
+                bar.tick(len(some))
+        return out
+
     def describe(self) -> str:
         """Who was asked, for the card."""
         return "a server of conclave, by its own method"
