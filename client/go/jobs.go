@@ -23,6 +23,7 @@ type Job struct {
 		Done  int64  `json:"done"`
 		Total int64  `json:"total"` // -1 while it is not known
 		Unit  string `json:"unit"`
+		Note  string `json:"note"` // why it waits; "": it does not
 	} `json:"progress"`
 	Result struct {
 		Generation uint64             `json:"generation"`

@@ -124,13 +124,10 @@ func (x *indexCommand) readSite(
 	return files, err
 }
 
-// toldPause is how long a pause of a reading is from which on people are told of it.
-const toldPause = 3 * time.Second
-
 // tellWaiting returns a function for server.SiteReading.Waiting that prints the longer pauses.
 func tellWaiting(bar *cli.Progress) func(address string, pause time.Duration, reason string) {
 	return func(address string, pause time.Duration, reason string) {
-		if pause >= toldPause {
+		if pause >= server.ToldPause {
 			bar.Say("  %s: %s; asking again in %v", cli.Printable(address), cli.Printable(reason), pause.Round(time.Second))
 		}
 	}

@@ -94,6 +94,8 @@ type Progress struct {
 	Done  int64  `json:"done"`
 	Total int64  `json:"total"`
 	Unit  string `json:"unit"`
+	// Note says for people why the work waits, such as for a site that is busy; "": it does not.
+	Note string `json:"note,omitempty"`
 }
 
 // Result is what a job has made.

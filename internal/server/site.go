@@ -51,6 +51,9 @@ type SiteReading struct {
 	Read func(*sites.Reading)
 }
 
+// ToldPause is how long a pause of a reading is from which on people are told of it.
+const ToldPause = 3 * time.Second
+
 // StartOf returns the start address of a site in the form that marks, ids and files of memory are made from. The error
 // says to people what is wrong with it.
 func StartOf(text string) (string, error) {

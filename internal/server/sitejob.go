@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
+	"time"
 
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
@@ -26,9 +28,9 @@ func (s *collection) readSite(ctx context.Context, t jobs.Task) (result jobs.Res
 	r.Request.Hosts = s.config.Documents.Hosts
 	r.Request.AnyHost = false
 	done := &jobs.DocumentsResult{}
-	r.Progress = func(asked, total int) {
-		t.Report(jobs.Progress{Stage: "reading the site", Done: int64(asked), Total: int64(total), Unit: "pages"})
-	}
+	progress := &siteProgress{report: t.Report}
+	r.Progress = progress.count
+	r.Waiting = progress.wait
 	r.Read = func(reading *sites.Reading) {
 		result.Warnings = append(result.Warnings, reading.Warnings...)
 		for _, l := range reading.Left {
@@ -73,6 +75,41 @@ func (s *collection) readSite(ctx context.Context, t jobs.Task) (result jobs.Res
 	result.Documents = done
 	result.Generation, result.Passages = s.assembly.Engine.Generation()
 	return result, nil
+}
+
+// siteProgress reports how far a job is with reading a site. Its methods may be called by several goroutines.
+type siteProgress struct {
+	report func(jobs.Progress)
+
+	mu           sync.Mutex
+	asked, total int // addresses
+}
+
+// count reports that so many of the known addresses were asked for.
+func (p *siteProgress) count(asked, total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = asked
+	p.total = total
+	p.report(p.progress(""))
+}
+
+// wait reports a pause of at least ToldPause after which an address is asked for again, and why (SiteReading.Waiting).
+// The report stands until the next page was read.
+func (p *siteProgress) wait(address string, pause time.Duration, reason string) {
+	if pause < ToldPause {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.report(p.progress(fmt.Sprintf("%s: %s; asking again in %v", address, reason, pause.Round(time.Second))))
+}
+
+// progress returns how far the reading is, with a note. Call it with p.mu held.
+func (p *siteProgress) progress(note string) jobs.Progress {
+	return jobs.Progress{
+		Stage: "reading the site", Done: int64(p.asked), Total: int64(p.total), Unit: "pages", Note: note,
+	}
 }
 
 // siteReading returns how a site is read for this collection, from any host. The error says to people what is wrong

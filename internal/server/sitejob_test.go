@@ -23,6 +23,7 @@ type pages struct {
 	mu    sync.Mutex
 	texts map[string]string
 	down  bool
+	busy  string   // path of a page that is busy for a while
 	sent  []string // paths of the pages that were sent with their content
 }
 
@@ -37,6 +38,10 @@ func newPages(t *testing.T, texts map[string]string) *pages {
 		switch {
 		case p.down:
 			w.WriteHeader(http.StatusInternalServerError)
+			return
+		case p.busy == r.URL.Path:
+			w.Header().Set("Retry-After", "200")
+			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		case !found:
 			http.NotFound(w, r)
@@ -219,4 +224,35 @@ func TestWatchSite(t *testing.T) {
 	}
 	var ready json.RawMessage
 	server.call("GET", "/readyz", "", 200, &ready)
+}
+
+// TestBusySite: while a page of a site is busy, the job that reads it says so, with the time after which it asks again;
+// it can be cancelled meanwhile.
+func TestBusySite(t *testing.T) {
+	web := newPages(t, map[string]string{"/docs/": text("The start"), "/docs/bees.html": text("Bees dance")})
+	web.busy = "/docs/bees.html"
+	s := newSite(t, named("base"), "base")
+	s.config.Documents.Hosts = []string{web.host()}
+	s.config.Documents.Networks = []string{"127.0.0.1/32"}
+	s.config.Documents.Site.Rate = 1000
+	server := s.serve()
+	body := fmt.Sprintf(`{"url":"%s/docs/","site":true}`, web.URL)
+	at := server.post("/v1/documents", "application/json", []byte(body), 202).Get("Location")
+	var job jobs.Job
+	server.until("the job waits", func() bool {
+		server.call("GET", at, "", 200, &job)
+		return job.State.Ended() || job.Progress != nil && job.Progress.Note != ""
+	})
+	want := web.URL + "/docs/bees.html: it answers with 503 Service Unavailable; asking again in 3m20s"
+	if job.Progress == nil || job.Progress.Note != want || job.Progress.Stage != "reading the site" {
+		t.Errorf("%+v, progress %+v; want the note %q", job, job.Progress, want)
+	}
+	server.call("DELETE", at, "", 200, nil)
+	server.until("the job ends", func() bool {
+		server.call("GET", at, "", 200, &job)
+		return job.State.Ended()
+	})
+	if job.State != jobs.Cancelled {
+		t.Errorf("%+v", job)
+	}
 }

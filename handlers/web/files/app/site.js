@@ -16,8 +16,9 @@ export function siteForm(limits, signal, changed) {
     try {
       const body = JSON.stringify({ url: address.value.trim(), site: whole.checked });
       const accepted = await send("POST", "/v1/documents", { body, headers: { "content-type": "application/json" }, signal });
-      const job = await ended(await accepted.json(), signal, ({ stage, done, total }) => {
-        out.replaceChildren(`${stage}: ${done.toLocaleString(language)}${total > 0 ? ` / ${total.toLocaleString(language)}` : ""}`);
+      const job = await ended(await accepted.json(), signal, ({ stage, done, total, note }) => {
+        const far = `${stage}: ${done.toLocaleString(language)}${total > 0 ? ` / ${total.toLocaleString(language)}` : ""}`;
+        out.replaceChildren(h("p", null, far), note ? h("p", { class: "soft" }, note) : "");
       });
       out.replaceChildren(...outcome(job.result));
       changed();
