@@ -12,54 +12,63 @@ import (
 	"example.org/conclave/internal/testing/testenv"
 )
 
-// documented runs the fenced blocks of docs/clients.md against a server of the demo.
+// clientsFolder has the programs of docs/clients.md, a file each.
+const clientsFolder = "testdata/clients"
+
+// documented runs the programs of docs/clients.md, and its commands for bash, against a server of the demo.
 func documented(t *testing.T, python, url string) {
 	root := testenv.Root(t)
-	text, err := os.ReadFile(filepath.Join(root, "docs", "clients.md"))
+	files, err := filepath.Glob(filepath.Join(clientsFolder, "*"))
+	if err != nil || len(files) != 8 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	packages := filepath.Join(root, "client", "python", "src") + ":" + filepath.Join(root, "client", "integrations")
+	for _, file := range files {
+		code, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		own := filepath.Join(dir, filepath.Base(file))
+		program := strings.ReplaceAll(string(code), "http://127.0.0.1:8080", url)
+		if err := os.WriteFile(own, []byte(program), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		command := realclients.Command{Interpreter: python, Args: []string{own}, Dir: dir, Env: []string{
+			"PYTHONPATH=" + packages, "HAYSTACK_TELEMETRY_ENABLED=False",
+		}}
+		if filepath.Ext(file) == ".go" {
+			command = realclients.Command{Interpreter: "go", Args: []string{"run", own}, Dir: root}
+		}
+		said := realclients.Run(t, command)
+		for _, want := range map[string][]string{
+			"search.py": {"found 0.9", "answer: ten to fifteen minutes in Health at home", "unknown_passage"},
+			"plain.py":  {"found 0.9", "answer: ten to fifteen minutes in health.pdf#2"},
+			"search.go": {"The Fox and the Borrowed Moon"}, "with_langchain.py": {"The Fox and the Borrowed Moon"},
+			"with_llama_index.py": {"The Fox and the Borrowed Moon"}, "with_haystack.py": {"The Fox and the Borrowed Moon"},
+			"several.py": {"tales.pdf#", "photosynthesis.md#1"}, "vectors.py": {"(2, 384)"},
+		}[filepath.Base(file)] {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s does not print %q:\n%s", file, want, said)
+			}
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "clients.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := map[string]int{}
-	for _, block := range regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		language := block[1]
-		code := strings.ReplaceAll(block[2], "http://127.0.0.1:8080", url)
-		code = strings.ReplaceAll(code, "127.0.0.1:8080", strings.TrimPrefix(url, "http://"))
-		ran[language]++
-		dir := t.TempDir()
-		file := filepath.Join(dir, "main."+language)
-		if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		switch language {
-		case "python":
-			realclients.Run(t, realclients.Command{Interpreter: python, Args: []string{file}, Dir: dir, Env: []string{
-				"PYTHONPATH=" + filepath.Join(
-					root, "client", "python", "src",
-				) + ":" + filepath.Join(
-					root,
-					"client",
-					"integrations",
-				), "HAYSTACK_TELEMETRY_ENABLED=False"}})
-		case "go", "bash":
-			command := exec.CommandContext(t.Context(), "go", "run", file)
-			command.Dir = root
-			if language == "bash" {
-				command = exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", file)
-				command.Dir = dir
-			}
-			if out, err := command.CombinedOutput(); err != nil {
-				t.Errorf("%s: %v\n%s", code, err, out)
-			}
-			if language == "bash" {
-				checkVectors(t, python, dir)
-			}
-		default:
-			t.Errorf("nobody runs %s", language)
-		}
+	commands := regexp.MustCompile("(?ms)^```bash\n(.*?)^```$").FindAllStringSubmatch(string(page), -1)
+	if len(commands) != 1 {
+		t.Fatalf("%q", commands)
 	}
-	if ran["python"] != 7 || ran["go"] != 1 || ran["bash"] != 1 {
-		t.Errorf("ran %v", ran)
+	dir := t.TempDir()
+	shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c",
+		strings.ReplaceAll(commands[0][1], "127.0.0.1:8080", strings.TrimPrefix(url, "http://")))
+	shell.Dir = dir
+	if out, err := shell.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", commands[0][1], err, out)
 	}
+	checkVectors(t, python, dir)
 }
 
 // checkVectors has numpy read what curl stored.

@@ -8,40 +8,10 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/testing/realclients"
-	"example.org/conclave/internal/testing/testenv"
 )
 
 // tutorialFolder has the programs of docs/tutorial.md, a file each.
 const tutorialFolder = "testdata/tutorial"
-
-// TestTutorialPage: docs/tutorial.md shows each program of the tutorial as its file has it, and no other code.
-func TestTutorialPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(testenv.Root(t), "docs", "tutorial.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(tutorialFolder, "*"))
-	if err != nil || len(files) < 6 {
-		t.Fatalf("%v, %v", files, err)
-	}
-	languages := map[string]string{".sh": "bash", ".py": "python", ".mjs": "js", ".go": "go"}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(page), "```"+languages[filepath.Ext(file)]+"\n"+string(text)+"```\n") {
-			t.Errorf("docs/tutorial.md does not have %s as it is", file)
-		}
-	}
-	blocks := 0
-	for _, language := range languages {
-		blocks += strings.Count(string(page), "```"+language+"\n")
-	}
-	if blocks != len(files) {
-		t.Errorf("docs/tutorial.md has %d programs, of which %d have a file", blocks, len(files))
-	}
-}
 
 // TestTutorial runs the programs of the tutorial beside a server that has the tutorial's documents. Each has to cite
 // the section, understand the follow-up, and say that there is no answer to the last question.

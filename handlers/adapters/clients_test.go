@@ -13,35 +13,29 @@ import (
 	"example.org/conclave/internal/testing/testenv"
 )
 
-// shownIn returns the blocks of docs/chatbots.md in a language, which ask a server at an
-// address.
-func shownIn(t *testing.T, language, address string) (blocks []string) {
+// programOf returns a program of docs/chatbots.md, by the name of its file, that asks the collection c of a server at
+// an address. TestProgramsOfPages in client/examples compares the page with the files.
+func programOf(t *testing.T, name, address string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(testenv.Root(t), "docs", "chatbots.md"))
+	text, err := os.ReadFile(filepath.Join(testenv.Root(t), "client", "examples", "testdata", "chatbots", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, found := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(data), -1) {
-		text := strings.ReplaceAll(found[1], "http://127.0.0.1:8080", address)
-		blocks = append(blocks, strings.ReplaceAll(text, `"demo"`, `"c"`))
-	}
-	if len(blocks) == 0 {
-		t.Fatalf("docs/chatbots.md shows nothing in %s", language)
-	}
-	return blocks
+	return strings.ReplaceAll(strings.ReplaceAll(string(text), "http://127.0.0.1:8080", address), `"demo"`, `"c"`)
 }
 
-// TestDocumentedClients runs what docs/chatbots.md shows, with the clients themselves.
+// TestDocumentedClients runs the programs and the command for bash of docs/chatbots.md, with the clients themselves.
 func TestDocumentedClients(t *testing.T) {
 	python := realclients.Python(t)
 	node, modules := realclients.Node(t)
 	url := realclients.Server(t, realclients.ServerOptions{Real: true, Passages: firstTales(t)})
 	const fox = "Vessel the fox was in love with her own reflection"
 	var said []string
-	for _, script := range shownIn(t, "python", url) {
+	for _, name := range []string{"chat.py", "stores.py", "rerank.py"} {
+		script := programOf(t, name, url)
 		said = append(said, realclients.Run(t, realclients.Command{Interpreter: python, Args: []string{"-c", script}}))
 	}
-	if len(said) != 3 || !strings.Contains(said[0], "Sources:\n- [1] The Fox and the Borrowed Moon") ||
+	if !strings.Contains(said[0], "Sources:\n- [1] The Fox and the Borrowed Moon") ||
 		!strings.Contains(said[1], "The Fox and the Borrowed Moon "+fox) || !strings.HasPrefix(said[2], "1 0.") {
 		t.Errorf("%q", said)
 	}
@@ -49,23 +43,26 @@ func TestDocumentedClients(t *testing.T) {
 	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil { // import looks beside the script
 		t.Fatal(err)
 	}
-	for _, script := range shownIn(t, "js", url) {
-		if err := os.WriteFile(filepath.Join(dir, "shown.mjs"), []byte(script), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if said := realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{"shown.mjs"},
-			Dir: dir}); !strings.Contains(
-			said,
-			"Vessel", // of another passage on the fox, which the reader puts first
-		) {
-			t.Errorf("%q", said)
-		}
+	const stores = "stores.mjs"
+	if err := os.WriteFile(filepath.Join(dir, stores), []byte(programOf(t, stores, url)), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	for _, line := range shownIn(t, "bash", url) {
-		said := inspect(t, strings.Fields(strings.ReplaceAll(line, `query="why did the fox hide the moon"`, "query=fox")))
-		if len(said.Content) != 1 || !strings.Contains(said.Content[0].Text, fox) {
-			t.Errorf("%+v", said)
-		}
+	printed := realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{stores}, Dir: dir})
+	if !strings.Contains(printed, "Vessel") { // of another passage on the fox, which the reader puts first
+		t.Errorf("%q", printed)
+	}
+	page, err := os.ReadFile(filepath.Join(testenv.Root(t), "docs", "chatbots.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("(?s)```bash\n(.*?)```").FindSubmatch(page)
+	if shown == nil {
+		t.Fatal("docs/chatbots.md shows no command")
+	}
+	line := strings.ReplaceAll(string(shown[1]), "http://127.0.0.1:8080", url)
+	found := inspect(t, strings.Fields(strings.ReplaceAll(line, `query="why did the fox hide the moon"`, "query=fox")))
+	if len(found.Content) != 1 || !strings.Contains(found.Content[0].Text, fox) {
+		t.Errorf("%+v", found)
 	}
 }
 
