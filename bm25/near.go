@@ -36,6 +36,7 @@ type Nearness struct {
 	parts    map[string]bool      // the terms of pairs
 	known    map[string]nearEntry // of plain words of passages that were looked up
 	may      [32]uint32           // the first two letters that words with an entry may have, by letterNumber
+	begins   [32 * 32]uint32      // the first three letters of words whose term may be an entry, by letterNumber
 	title    uint64               // the terms in the title; scratch
 	places   []placedTerms        // in the text; scratch
 	last     nearEntry            // of the last word that is part of a pair; scratch
@@ -87,6 +88,9 @@ func NewNearness(analysis forms.Analysis, question string, rarities []NearTerm) 
 		for i := range n.may {
 			n.may[i] = math.MaxUint32
 		}
+		for i := range n.begins {
+			n.begins[i] = math.MaxUint32
+		}
 	}
 	for entry := range n.entries {
 		n.admit(entry)
@@ -114,9 +118,12 @@ func (n *Nearness) addVariant(entries []string, mask uint64) {
 	}
 }
 
-// admit adds the first two letters of an entry to n.may; words of ASCII that begin with no such letters are not looked
-// up. It relies on this: terms and other forms begin with the letters of their words, but for an i in place of a y.
+// admit adds the first letters of an entry to n.may and, if it is a term, to n.begins; words of ASCII that begin with
+// no such letters are not looked up. It relies on this: terms and other forms begin with the first two letters of their
+// words, but for an i in place of a y; and a stem of four letters or more, whose end alone the stemmer may have
+// replaced, with the first three.
 func (n *Nearness) admit(entry string) {
+	term := entry
 	entry = strings.TrimPrefix(entry, forms.FormMark)
 	switch len(entry) {
 	case 0:
@@ -124,6 +131,21 @@ func (n *Nearness) admit(entry string) {
 		n.may[letterNumber(entry[0])] = math.MaxUint32
 	default:
 		n.may[letterNumber(entry[0])] |= 1 << letterNumber(entry[1])
+	}
+	if term != entry {
+		return
+	}
+	switch len(term) {
+	case 0:
+	case 1:
+		from := int(letterNumber(term[0])) << 5
+		for i := range 32 {
+			n.begins[from+i] = math.MaxUint32
+		}
+	case 2, 3:
+		n.begins[int(letterNumber(term[0]))<<5|int(letterNumber(term[1]))] = math.MaxUint32
+	default:
+		n.begins[int(letterNumber(term[0]))<<5|int(letterNumber(term[1]))] |= 1 << letterNumber(term[2])
 	}
 }
 
@@ -369,11 +391,15 @@ func isPlainStopWord(word []byte) bool {
 // placeWord appends the question's terms that a word of plain letters and digits stands for to n.places, at place at,
 // and returns the next place: at itself after a stop word, else at+1. It remembers words that it has analysed.
 func (n *Nearness) placeWord(word []byte, at int) int {
-	second := uint8(0)
+	first := int(letterNumber(word[0])) << 5
+	third := uint8(0)
 	if len(word) > 1 {
-		second = letterNumber(word[1])
+		first |= int(letterNumber(word[1]))
 	}
-	if n.may[letterNumber(word[0])]>>second&1 == 0 {
+	if len(word) > 2 {
+		third = letterNumber(word[2])
+	}
+	if n.begins[first]>>third&1 == 0 {
 		if isPlainStopWord(word) {
 			return at
 		}

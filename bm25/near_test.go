@@ -162,6 +162,29 @@ func TestNearnessOfManyTerms(t *testing.T) {
 	}
 }
 
+// TestNearnessFindsEveryStem: a word is found by its own stem, whatever the stemmer does to its end.
+func TestNearnessFindsEveryStem(t *testing.T) {
+	begins := []string{""}
+	for from := 0; len(begins[len(begins)-1]) < 3; from++ {
+		for _, letter := range "abeiltsyz0" {
+			begins = append(begins, begins[from]+string(letter))
+		}
+	}
+	for _, begin := range begins {
+		for _, end := range strings.Fields(`_ s es ies sses ed ing eed y ational tional enci anci izer abli alli entli eli ousli
+			ization ation ator alism iveness fulness ousness aliti iviti biliti icate ative alize iciti ical ful ness al ance ence er
+			ic able ible ant ement ment ent sion tion ou ism ate iti ous ive ize e ll ating izing bling`) {
+			word := begin + strings.Trim(end, "_")
+			for _, term := range forms.Unicode.Terms(word) {
+				n := NewNearness(forms.Unicode, word, []NearTerm{{Term: term, DF: 1, IDF: 1}})
+				if got := n.Score(nil, []byte("before "+word+" after")); got != 1 {
+					t.Fatalf("%q, whose stem is %q, scores %v", word, term, got)
+				}
+			}
+		}
+	}
+}
+
 func FuzzNearness(f *testing.F) {
 	f.Add("red wi-fi of José", "The red", "wifi (of) jose, C++ BC 6613.")
 	f.Add("ays", "ay", "ays\xffays a\u0301ys")

@@ -183,14 +183,16 @@ func FeaturesOf(c *Candidates, sources []ObservedSource) Features {
 		}
 		f.Lexical = x
 	}
+	var first []int32 // by late interaction
 	if late >= 0 {
-		f.Late = c.lateFeaturesOf(sources, late, lexical)
+		first = c.firstBy(sources, late)
+		f.Late = c.lateFeaturesOf(first, late, lexical)
 		f.Late[lateFamiliarity] = highest
 		if lexical >= 0 {
 			f.Late[lateCoverage] = f.Lexical[wordsCoverage]
 		}
 	}
-	f.readHeights(c, sources, lexical, late)
+	f.readHeights(c, sources, lexical, late, first)
 	return f
 }
 

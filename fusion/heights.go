@@ -88,8 +88,8 @@ func (c *Candidates) firstHits(rows []int32, column, n int) []int32 {
 
 // readHeights sets the features that compare how the sources score the same candidates: the spreads of BM25 and of late
 // interaction, and how high each source places the first candidates of the other. lexical and late are the columns of
-// these two; -1: there is none, and its features stay.
-func (f *Features) readHeights(c *Candidates, sources []ObservedSource, lexical, late int) {
+// these two; -1: there is none, and its features stay. firstOfLate are late interaction's first rows (firstBy).
+func (f *Features) readHeights(c *Candidates, sources []ObservedSource, lexical, late int, firstOfLate []int32) {
 	if lexical < 0 && late < 0 {
 		return
 	}
@@ -115,7 +115,7 @@ func (f *Features) readHeights(c *Candidates, sources []ObservedSource, lexical,
 		}
 	}
 	if late >= 0 {
-		f.Lexical[wordsOfLate] = c.meanHeight(words, lexical, c.firstBy(sources, late))
+		f.Lexical[wordsOfLate] = c.meanHeight(words, lexical, firstOfLate)
 		f.Late[lateOfWords] = c.meanHeight(tokens, late, c.firstHits(rows, lexical, 1))
 	}
 }

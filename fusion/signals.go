@@ -51,32 +51,29 @@ func Signals(c *Candidates, sources []ObservedSource, r Ranking, wording Wording
 	}
 	first := r.Items[0].Ordinal
 	dense, late, words := signalSources(sources)
+	lateLead := c.leadOf(sources, late, first)
+	denseLead := c.leadOf(sources, dense, first)
+	wordsLead := c.leadOf(sources, words, first)
 	if late != nil {
-		second, tenth := c.leadOf(sources, late.Column, first)
 		above, deviations := late.beyondRandom(c.scoreOf(late.Column, first), first)
-		copy(signals, []float64{second, tenth, above, deviations})
+		copy(signals, []float64{lateLead.second, lateLead.tenth, above, deviations})
 	}
 	if dense != nil {
-		second, _ := c.leadOf(sources, dense.Column, first)
 		above, deviations := dense.beyondRandom(c.scoreOf(dense.Column, first), first)
-		copy(signals[4:], []float64{second, above, deviations})
+		copy(signals[4:], []float64{denseLead.second, above, deviations})
 	}
 	if words != nil {
 		score := c.scoreOf(words.Column, first)
 		signals[7] = math.Log1p(math.Max(score, 0))
 		if words.UpperBound > 0 {
-			second, _ := c.leadOf(sources, words.Column, first)
-			signals[8], signals[9] = second/words.UpperBound, score/words.UpperBound
+			signals[8], signals[9] = wordsLead.second/words.UpperBound, score/words.UpperBound
 		}
 		if late != nil {
-			signals[10] = c.lateFeaturesOf(sources, late.Column, words.Column)[lateShared]
+			signals[10] = c.shareAmongFirst(lateLead.rows, words.Column)
 		}
 	}
-	for _, s := range []*ObservedSource{dense, late, words} {
-		if s == nil {
-			continue
-		}
-		if second, _ := c.leadOf(sources, s.Column, first); second > 0 || len(c.firstBy(sources, s.Column)) == 1 {
+	for _, x := range []lead{denseLead, lateLead, wordsLead} {
+		if x.second > 0 || len(x.rows) == 1 {
 			signals[11]++
 		}
 	}
@@ -161,22 +158,33 @@ func (c *Candidates) scoreOf(column int, passage rank.Ordinal) float64 {
 	return float64(c.cellAt(row, column).score)
 }
 
-// leadOf returns how far a source's score of a passage is above that of the best other candidate, and above the
-// source's own tenth. Both are 0 if the source has no scores.
-func (c *Candidates) leadOf(sources []ObservedSource, column int, passage rank.Ordinal) (second, tenth float64) {
-	best := c.firstBy(sources, column)
-	if len(best) == 0 {
-		return 0, 0
+// lead is how far a source's score of a passage is above those of the other candidates.
+type lead struct {
+	rows   []int32 // the source's first candidates (firstBy)
+	second float64 // above the best other candidate; 0 if there is no other
+	tenth  float64 // above the last of rows
+}
+
+// leadOf returns a source's lead for a passage. It is the zero value if the source is nil or has no scores.
+func (c *Candidates) leadOf(sources []ObservedSource, of *ObservedSource, passage rank.Ordinal) (x lead) {
+	if of == nil {
+		return x
 	}
-	own := c.scoreOf(column, passage)
+	x.rows = c.firstBy(sources, of.Column)
+	if len(x.rows) == 0 {
+		return x
+	}
+	own := c.scoreOf(of.Column, passage)
 	other := own // an only candidate has no lead
-	for _, row := range best {
+	for _, row := range x.rows {
 		if c.ordinals[row] != passage {
-			other = float64(c.cellAt(int(row), column).score)
+			other = float64(c.cellAt(int(row), of.Column).score)
 			break
 		}
 	}
-	return own - other, own - float64(c.cellAt(int(best[len(best)-1]), column).score)
+	x.second = own - other
+	x.tenth = own - float64(c.cellAt(int(x.rows[len(x.rows)-1]), of.Column).score)
+	return x
 }
 
 // leastDeviation is a lower bound of the deviation of random passages' scores, so that a

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"example.org/conclave/fusion"
@@ -21,6 +22,8 @@ type nearWords struct {
 	*words
 	expected []string
 	broken   error
+	mu       sync.Mutex
+	scored   map[rank.Ordinal]int // how often, by passage
 }
 
 func (w *nearWords) near(question string, o rank.Ordinal) float32 {
@@ -30,8 +33,11 @@ func (w *nearWords) near(question string, o rank.Ordinal) float32 {
 func (w *nearWords) ExpectNear(question string) { w.expected = append(w.expected, question) }
 
 func (w *nearWords) NearScores(_ context.Context, question string, passages []rank.Ordinal, out []float32) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for i, o := range passages {
 		out[i] = w.near(question, o)
+		w.scored[o]++
 	}
 	return w.broken
 }
@@ -43,7 +49,7 @@ func (w *nearWords) ExplainNear(_ context.Context, question string, o rank.Ordin
 // nearStage has words that score nearness, which the gate gives 0.8 of their weight, and words 0.6 beside it.
 func nearStage() (*stage, *nearWords) {
 	s := newStage("ABC", 60)
-	index := &nearWords{words: s.words}
+	index := &nearWords{words: s.words, scored: map[rank.Ordinal]int{}}
 	s.library.shelf.words = index
 	gate := *s.config.Defaults.Gate
 	gate.Near, gate.BesideNear = .8, .6
@@ -111,6 +117,29 @@ func TestBrokenNear(t *testing.T) {
 	for i := range got.Results {
 		if got.Results[i].Score != want.Results[i].Score {
 			t.Errorf("%s scores %v, without nearness %v", got.Results[i].ID, got.Results[i].Score, want.Results[i].Score)
+		}
+	}
+}
+
+// TestNearAtHand: where passages are at hand, so that nearness of what the words found is computed before the encoders
+// have answered and sources score beside each other, the answer is the same, and no passage is scored twice.
+func TestNearAtHand(t *testing.T) {
+	s, index := nearStage()
+	ask := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Explain: true, K: 20}
+	want := s.ask(t, ask)
+	once := index.scored
+	index.scored = map[rank.Ordinal]int{}
+	s.library.shelf.near = true
+	got := s.ask(t, ask)
+	if !reflect.DeepEqual(got.Results, want.Results) || !reflect.DeepEqual(got.Confidence, want.Confidence) {
+		t.Errorf("at hand %+v, else %+v", got.Results, want.Results)
+	}
+	if len(once) == 0 || !reflect.DeepEqual(index.scored, once) {
+		t.Errorf("at hand the passages are scored %v times, else %v", index.scored, once)
+	}
+	for o, n := range index.scored {
+		if n != 1 {
+			t.Errorf("passage %d is scored %d times", o, n)
 		}
 	}
 }

@@ -49,35 +49,36 @@ var Languages = []string{"en", "de", "es", "fr", "ja", "zh"}
 // Question unless all its words are in one language's examples of another kind, and make that kind more likely; so are
 // an empty one and one that asks for two kinds of things.
 func Classify(message string, follows bool) (kind Kind, language string) {
+	var parts [][]string
+	for _, part := range strings.FieldsFunc(message, endsClause) {
+		if words := wordsOf(part); len(words) > 0 {
+			parts = append(parts, words)
+		}
+	}
 	for i, m := range learned() {
-		if kind := m.classifyMessage(message, follows); kind != Question {
+		if kind := m.classifyParts(parts, follows); kind != Question {
 			return kind, Languages[i]
 		}
 	}
 	return Question, ""
 }
 
-// classifyMessage returns the kind of a message in the model's language, as Classify describes it.
-func (m *model) classifyMessage(message string, follows bool) Kind {
+// classifyParts returns the kind of a message in the model's language, as Classify describes it. parts are the words of
+// its clauses, none of which is empty; without a clause it is a Question.
+func (m *model) classifyParts(parts [][]string, follows bool) Kind {
+	if len(parts) == 0 {
+		return Question
+	}
 	kind := Aside
-	parts := 0
-	for _, part := range strings.FieldsFunc(message, endsClause) {
-		words := wordsOf(part)
-		if len(words) == 0 {
-			continue
-		}
-		parts++
+	for i, words := range parts {
 		switch k := m.classifyAround(words, follows); {
 		case k == Question:
 			return Question
-		case courtesies[kind] && (k != Aside || parts == 1):
+		case courtesies[kind] && (k != Aside || i == 0):
 			kind = k
 		case !courtesies[k] && k != kind:
 			return Question // two things are asked
 		}
-	}
-	if parts == 0 {
-		return Question
 	}
 	return kind
 }
@@ -290,11 +291,14 @@ func (m *model) classifyApart(courtesy, words []string, follows bool) Kind {
 // kind and make that kind more likely by margin; after a question, by marginBehind, except for courtesies.
 func (m *model) classify(words []string, follows bool) Kind {
 	best := m.questions
-	question := m.questions.logLikelihood(words, m.distinct)
-	most := question + margin
+	question, most := 0.0, 0.0
 	for _, c := range m.classes {
 		if !c.hasAll(words) {
 			continue
+		}
+		if question == 0 { // the logarithm of a product of probabilities is below 0; most texts are never compared
+			question = m.questions.logLikelihood(words, m.distinct)
+			most = question + margin
 		}
 		l := c.logLikelihood(words, m.distinct)
 		if follows && !courtesies[c.kind] && l < question+marginBehind {

@@ -30,6 +30,10 @@ type Candidates struct {
 	idError    error                   // why the ids that decide between equal scores could not be read; nil: they were
 	isExcluded func(rank.Ordinal) bool // reports whether the request excludes a passage (withhold); nil: none
 	others     []rank.Ordinal          // passages to score that only the other question found (BehindEarlier)
+	// random has each finding's scores of random passages (randomSteps); nil: not computed yet.
+	random [][]rank.Hit
+
+	texts map[rank.Ordinal]corpus.Passage // what readPassages has read
 }
 
 // NewCandidates returns the candidates of a plan by the findings of its sources, which are some of those in found. Rank
@@ -79,7 +83,7 @@ func (c *Candidates) Texts(
 	for i, item := range items {
 		ordinals[i] = item.Ordinal
 	}
-	passages, err = c.Found.View.Passages().Read(ctx, ordinals)
+	passages, err = c.readPassages(ctx, ordinals)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the passages: %w", err)
 	}
@@ -92,4 +96,30 @@ func (c *Candidates) Texts(
 		}
 	}
 	return found, slices.DeleteFunc(passages, storage.IsDeleted), nil
+}
+
+// readPassages returns passages, in the order of their ordinals. Each is read from the store once for these candidates.
+// It fails if the store does or ctx ends.
+func (c *Candidates) readPassages(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
+	unread := slices.DeleteFunc(slices.Clone(ordinals), func(o rank.Ordinal) bool {
+		_, ok := c.texts[o]
+		return ok
+	})
+	if len(unread) > 0 {
+		passages, err := c.Found.View.Passages().Read(ctx, unread)
+		if err != nil {
+			return nil, err
+		}
+		if c.texts == nil {
+			c.texts = make(map[rank.Ordinal]corpus.Passage, len(passages))
+		}
+		for i, o := range unread {
+			c.texts[o] = passages[i]
+		}
+	}
+	out := make([]corpus.Passage, len(ordinals))
+	for i, o := range ordinals {
+		out[i] = c.texts[o]
+	}
+	return out, nil
 }

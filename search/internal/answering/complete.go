@@ -8,7 +8,6 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/reply"
 )
@@ -48,40 +47,44 @@ func (c *Candidates) Complete(ctx context.Context) error {
 			}
 		}
 	}
-	var passages []rank.Ordinal
-	var scores []float32
+	columns := c.scoreColumns(ctx, exact)
 	for i := range c.Findings {
-		f := &c.Findings[i]
-		if f.Status != reply.StatusOK || !f.Follows && !exact {
+		f, x := &c.Findings[i], &columns[i]
+		switch {
+		case !x.asked:
 			continue
-		}
-		passages = c.Table.Missing(i, passages[:0])
-		scores = append(scores[:0], make([]float32, len(passages))...)
-		if f.Follows {
-			c.scoreFollower(ctx, i, passages, scores)
-			continue
-		}
-		if len(passages) == 0 {
-			continue
-		}
-		err := run.Guard(func() error {
-			if err := f.Score(ctx, passages, scores); err != nil {
-				return err
+		case f.Follows:
+			if x.err == nil {
+				x.err = c.Table.Follow(i, x.scores)
 			}
-			return c.Table.Complete(i, scores)
-		})
-		if ctx.Err() != nil {
+			c.failFollower(ctx, f, x.err)
+			continue
+		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		if err != nil {
+		if x.err == nil {
+			x.err = c.Table.Complete(i, x.scores)
+		}
+		if x.err != nil {
 			c.Found.Panel.Run.Report.Source(
-				ctx, f.Source.Name(), reply.StatusFailed, fmt.Errorf("exact scores: %w", err),
+				ctx, f.Source.Name(), reply.StatusFailed, fmt.Errorf("exact scores: %w", x.err),
 			)
 			c.Degraded = append(c.Degraded, reply.Missing{Source: f.Source.Name(),
 				Reason: "its true scores for the others' passages could not be read; its lowest score stands in for them"})
 		}
 	}
 	return nil
+}
+
+// failFollower sets a finding to StatusFailed by the error with which a source that follows could not score the
+// candidates, and reports it. It does nothing if the error is nil.
+func (c *Candidates) failFollower(ctx context.Context, f *sources.Finding, err error) {
+	f.Cause = err
+	if err != nil {
+		f.Status = reply.StatusFailed
+		f.Reason = "it failed; the server's log says why"
+		c.Found.Panel.Run.Report.Source(ctx, f.Source.Name(), f.Status, f.Cause)
+	}
 }
 
 // tabulate fills the table with the hits of all findings and with c.others. Equal scores will be ordered by the
@@ -101,24 +104,4 @@ func (c *Candidates) tabulate() error {
 		}
 	})
 	return nil
-}
-
-// scoreFollower lets a source that finds no passages itself, such as late interaction, score all candidates. The scores
-// become its column of the table. scores must be as long as candidates. If scoring fails or panics, the source's
-// finding gets StatusFailed, and the failure is reported.
-func (c *Candidates) scoreFollower(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
-	f := &c.Findings[column]
-	f.Cause = run.Guard(func() error {
-		return c.Found.Panel.Run.Stage(ctx, f.Source.Name(), run.StageSearch, &f.Took.Search, func() error {
-			if err := f.Score(ctx, candidates, scores); err != nil {
-				return err
-			}
-			return c.Table.Follow(column, scores)
-		})
-	})
-	if f.Cause != nil {
-		f.Status = reply.StatusFailed
-		f.Reason = "it failed; the server's log says why"
-		c.Found.Panel.Run.Report.Source(ctx, f.Source.Name(), f.Status, f.Cause)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/reply"
@@ -144,7 +143,7 @@ func (c *Candidates) ObserveWith(ctx context.Context, q *sources.Familiarities, 
 			o.Confidence = f.Sure.Confidence
 		}
 		if random && f.WantsRandomScores {
-			o.Random = f.ScoresOf(ctx, c.withoutExcluded(c.Found.View.Passages().Sample(content.RandomPassages)))
+			o.Random = c.randomScores(ctx, i)
 		}
 		all = append(all, o)
 	}

@@ -65,7 +65,7 @@ func (r *Ranking) repeatsOfFirst(ctx context.Context, items []fusion.Item, k int
 	for i, x := range items {
 		ordinals[i] = x.Ordinal
 	}
-	passages, err := r.Found.View.Passages().Read(ctx, ordinals)
+	passages, err := r.readPassages(ctx, ordinals)
 	if err != nil {
 		return nil, fmt.Errorf("comparing the first passages: %w", err)
 	}

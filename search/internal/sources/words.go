@@ -20,8 +20,9 @@ func (w *wordSource) TakesPart(selection *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Lexical) && selection.Words
 }
 
-// ask implements Source. It searches the words of the question, their synonyms and the parts of its compounds, and
-// reads the question's keys. It fails if the index does, or the collection has none.
+// ask implements Source. It searches the words of the question, their synonyms and the parts of its compounds, reads
+// the question's keys, and at last computes the nearness of its hits (nearOfHits). It fails if the index does, or the
+// collection has none.
 func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	index := p.View.Narrowed.Words()
 	if index == nil {
@@ -32,7 +33,7 @@ func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	if err := f.keepPartial(err); err != nil {
 		return fmt.Errorf("looking for parts of compounds: %w", err)
 	}
-	return p.searchWords(ctx, f, index, asked, func(ctx context.Context) (err error) {
+	err = p.searchWords(ctx, f, index, asked, func(ctx context.Context) (err error) {
 		f.upperBound, err = index.UpperBound(ctx, asked)
 		err = f.keepPartial(err)
 		if err != nil {
@@ -44,6 +45,10 @@ func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 		f.Keys, err = p.ReadKeys(ctx, index, p.View.Narrowed.Phrases())
 		return f.keepPartial(err)
 	})
+	if err == nil {
+		f.near = p.nearOfHits(ctx, f.Hits)
+	}
+	return err
 }
 
 // Observe implements Source. It returns the upper bound of scores for the question, the share of rare words that the
