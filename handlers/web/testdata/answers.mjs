@@ -36,7 +36,7 @@ if (process.env.GENERATES)
       await box(page).waitFor();
       assert.equal(await page.getByText("A model wrote this").count(), 0);
       const found = await answered(page, () => page.getByRole("button", { name: "Write the answer" }).click());
-      await page.getByText("A model wrote this (writer)").waitFor();
+      await page.getByText("A model (writer) wrote this").waitFor();
       const said = await box(page).textContent();
       assert.ok(said.includes(found.generated.text), said);
       for (const { passage, share } of found.generated.support) {
@@ -88,7 +88,7 @@ else {
       const found = await answered(page, () => page.goto(`${page.url()}?tune=1&${asks}`));
       const [{ chance }] = found.answers;
       const said = await box(page).textContent();
-      assert.ok(said.includes(chance === null ? "how probable is not known" : `right in ${Math.round(100 * chance)} %`), said);
+      assert.ok(said.includes(chance === null ? "probability unknown" : `right in ${Math.round(100 * chance)} %`), said);
       const names = await page.locator(".barred").first().locator("figcaption").textContent();
       const colours = await page.locator(".bar").first().locator("span").evaluateAll((all) => all.map((one) => [one.title.split(":")[0], getComputedStyle(one).backgroundColor]));
       for (const [name] of colours) assert.ok(names.includes(name), names);

@@ -135,7 +135,7 @@ test("an empty collection invites to drop files, and asks about them then", () =
       await route.fulfill({ response, json: { ...(await response.json()), passages: 0 } });
     });
     await page.reload();
-    await page.getByText("There is nothing in here yet.").waitFor();
+    await page.getByText("This collection is empty.").waitFor();
     await page.getByText("Drop files or folders here").waitFor();
     await page.unroute("**/v1/collections/*");
     await page.setInputFiles("#file", { name: "zeppelin.md", mimeType: "", buffer: Buffer.from("# Zeppelin\n\nThe zeppelin museum opens at nine.\n") });
@@ -201,9 +201,9 @@ test("what a model wrote is shown as it was written: citations lead to passages,
     assert.equal(await page.evaluate(() => document.activeElement.dataset.id), second.id);
     const said = await page.locator("section.answers").textContent();
     assert.deepEqual(await words.locator("mark.unsupported").allTextContents(), ["It cost 90 crowns"]);
-    assert.match(said, /Marked: what the passages that it cites do not say/);
-    assert.match(said, /In no passage: 90\./);
-    assert.match(said, /A model wrote this \(local\)/);
+    assert.match(said, /Marked: not supported by the passages it cites/);
+    assert.match(said, /Found in no passage: 90\./);
+    assert.match(said, /A model \(local\) wrote this/);
   }));
 
 test("methods that cannot answer here say why before they are clicked", () =>
@@ -223,7 +223,7 @@ test("methods that cannot answer here say why before they are clicked", () =>
 test("the words of the page are explained one click away", () =>
   on(`/?${asked}`, async (page) => {
     await page.getByRole("button", { name: "Glossary" }).click();
-    await page.getByText("A piece of a document, of a few sentences").waitFor();
+    await page.getByText("A piece of a document, a few sentences long").waitFor();
     await page.getByRole("button", { name: "Close" }).click();
     await page.locator("#glossary").waitFor({ state: "hidden" });
   }));

@@ -29,13 +29,13 @@ test("an administrator chooses results for a question, sees them marked, and rem
   await page.locator("#key").press("Tab");
   const card = page.getByRole("region", { name: "Chosen results" });
   await card.getByText("Choose results for a question").click();
-  await card.getByLabel("Questions, one in a line").fill(question.toUpperCase());
+  await card.getByLabel("Questions, one per line").fill(question.toUpperCase());
   await card.getByRole("button", { name: "Choose" }).click();
   await card.getByText("needs ids").waitFor();
   await card.getByLabel("First: ids").fill(last);
-  await card.getByLabel("Not shown: ids").fill(first);
+  await card.getByLabel("Hidden: ids").fill(first);
   await card.getByRole("button", { name: "Choose" }).click();
-  await card.getByText("In use for the next search.").waitFor();
+  await card.getByText("The next search uses it.").waitFor();
   const chosen = await ask(searcher);
   assert.equal(chosen.results[0].id, last);
   assert.equal(chosen.results[0].pinned, true);
@@ -58,7 +58,7 @@ test("an administrator chooses results for a question, sees them marked, and rem
   await page.getByText("chosen for this question").waitFor();
   await page.goBack();
   await page.getByRole("button", { name: `Remove the choice for ${question.toUpperCase()}` }).click();
-  await page.getByText("Every question has the results that the search finds.").waitFor();
+  await page.getByText("No results are chosen: every question gets what the search finds.").waitFor();
   assert.deepEqual((await ask(searcher)).results.map((result) => result.id), before.results.map((result) => result.id));
   await leave(page);
 });

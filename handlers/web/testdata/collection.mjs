@@ -46,12 +46,12 @@ test("a file that is chosen is found by searches when the page says so", () =>
     await loaded(page);
     await page.setInputFiles("#file", { name: "kites.jsonl", mimeType: "", buffer: Buffer.from(passages("red", 7)) });
     await page.getByText("7 created").waitFor();
-    await page.getByText("Searches find 7 passages of it now.").waitFor();
+    await page.getByText("7 passages can be searched now.").waitFor();
     const { results } = await api("/v1/search", { question: "Kite red 3", k: 1, experts: [] });
     assert.match(results[0].id, /^red\//);
     await page.setInputFiles("#file", { name: "again.jsonl.gz", mimeType: "", buffer: gzipSync(passages("red", 8)) });
     await page.getByText("1 created, 7 unchanged").waitFor();
-    await page.getByText("Searches find 8 passages of it now.").waitFor();
+    await page.getByText("8 passages can be searched now.").waitFor();
   }));
 
 test("a file that is dropped is stored, and lines that cannot be are named", () =>
@@ -70,7 +70,7 @@ test("a file that is dropped is stored, and lines that cannot be are named", () 
     await page.dispatchEvent(".drop", "drop", { dataTransfer: transfer });
     await page.getByText("2 created, 1 rejected").waitFor();
     await page.getByText(/^line 3: /).waitFor();
-    await page.getByText("Searches find 2 passages of it now.").waitFor();
+    await page.getByText("2 passages can be searched now.").waitFor();
   }));
 
 test("a file of passages that cannot be read keeps no other file back", () =>
@@ -104,7 +104,7 @@ test("a snapshot is made, and its job is shown until it is done", () =>
       await page.locator(".problem").waitFor(); // no name may have spaces
       await page.fill("#snapshot", "monday");
       await page.getByRole("button", { name: "Make a snapshot" }).click();
-      await page.getByText("It is being made").waitFor();
+      await page.getByText("The snapshot is being made").waitFor();
       await page.locator(".jobs strong", { hasText: /^monday$/ }).waitFor();
       await page.locator(".jobs li", { hasText: "snapshot monday" }).locator(".status.done").waitFor();
       const { snapshots } = await api("/v1/admin/snapshots");

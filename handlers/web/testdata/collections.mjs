@@ -25,18 +25,18 @@ test("a collection is made, filled and asked, and every request goes to it", () 
     assert.deepEqual(await names(page), ["lamps"]);
     await page.getByRole("link", { name: "All collections" }).click();
     await page.fill("#new-name", "kit chen");
-    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByRole("button", { name: "Create", exact: true }).click();
     await page.locator(".problem").waitFor(); // no name may have spaces
     await page.fill("#new-name", "kitchen");
     assert.equal(await page.inputValue("#new-language"), "en");
     await page.fill("#new-description", "What cooks know");
-    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByRole("button", { name: "Create", exact: true }).click();
     await page.getByRole("heading", { name: "Add documents" }).waitFor();
     const paths = [];
     page.on("request", (request) => paths.push(new URL(request.url()).pathname));
     assert.equal(new URL(page.url()).searchParams.get("collections"), "kitchen");
     await page.setInputFiles("#file", { name: "rice.jsonl", mimeType: "", buffer: Buffer.from('{"id":"rice","title":"Rice","text":"Rice boils for twelve minutes, far from any lamp.","metadata":{"course":"main"}}\n{"id":"tea","title":"Tea","text":"Tea draws for three minutes.","metadata":{"course":"last"}}\n') });
-    await page.getByText("Searches find 2 passages of it now.").waitFor();
+    await page.getByText("2 passages can be searched now.").waitFor();
     await page.getByRole("link", { name: "Ask", exact: true }).click();
     await page.fill("#question", "how long does rice boil");
     await page.keyboard.press("Enter");
@@ -50,7 +50,7 @@ test("several are asked together, and each result says where it is from", () =>
     await page.locator(".answers .source").waitFor();
     await choose(page);
     const request = asked(page);
-    await page.getByRole("link", { name: "Ask too: kitchen" }).click();
+    await page.getByRole("link", { name: "Also ask kitchen" }).click();
     assert.deepEqual((await request).postDataJSON().collections, ["lamps", "kitchen"]);
     await page.locator(".collection-name").first().waitFor();
     const from = new Set(await page.locator(".collection-name").allTextContents());
@@ -122,7 +122,7 @@ test("a key for some collections sees these alone, and makes none", () =>
     assert.deepEqual(await names(page), ["kitchen"]);
     await page.getByRole("link", { name: "All collections" }).click();
     await page.locator('li[data-name="kitchen"]').last().waitFor();
-    assert.equal(await page.getByRole("button", { name: "Make it" }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Create", exact: true }).count(), 0);
     assert.equal(await page.getByRole("button", { name: "Delete kitchen" }).count(), 0);
     await page.goto(`${server}/?collections=lamps&q=lamp`);
     await page.getByText("There is no collection").waitFor();
@@ -138,5 +138,5 @@ test("a collection is removed when that is said twice, and the last leaves a pag
     }
     await page.goto(`${server}/`);
     await page.getByText("There is no collection yet.").waitFor();
-    await page.getByRole("button", { name: "Make it" }).waitFor();
+    await page.getByRole("button", { name: "Create", exact: true }).waitFor();
   }));

@@ -49,7 +49,7 @@ test("files that are dropped are documents, and what cannot be read is named", (
         ["broken.pdf", "%PDF-1.7 and nothing else"],
         [".hidden.md", "# Hidden"],
       ]);
-      await page.getByText("Searches find 2 documents of it now.").waitFor();
+      await page.getByText("2 documents can be searched now.").waitFor();
       const said = await page.locator(".outcome").textContent();
       assert.ok(said.includes("3 of 3 files: ") && said.includes("2 created") && said.includes("1 failed"), said);
       assert.match(await page.locator(".failed li").first().textContent(), /^broken\.pdf: ./);
@@ -79,7 +79,7 @@ test("archives are unpacked, and mails bring what is attached; what cannot be re
       { name: "kitchen.tar.gz", mimeType: "application/gzip", buffer: readFileSync(`${folder}/kitchen.tar.gz`) },
       { name: "minutes.eml", mimeType: "message/rfc822", buffer: Buffer.from(mail) },
     ]);
-    await page.getByText("Searches find 3 documents of it now.").waitFor();
+    await page.getByText("3 documents can be searched now.").waitFor();
     const said = await page.locator(".outcome").textContent();
     assert.ok(said.includes("2 of 2 files: ") && said.includes("3 created") && said.includes("1 failed"), said);
     assert.match(await page.locator(".failed li").first().textContent(), /^kitchen\.tar\.gz\/broken\.docx: ./);
@@ -99,7 +99,7 @@ test("a folder that is chosen keeps its paths, and the list is searched", () =>
     writeFileSync(`${folder}/one.md`, "# Kites\n\nA kite flew over the harbour.\n");
     writeFileSync(`${folder}/deep/two.md`, "# Lamps\n\nA lamp was hidden in the lighthouse.\n");
     await page.setInputFiles("#folder", folder);
-    await page.getByText("Searches find 2 documents of it now.").waitFor();
+    await page.getByText("2 documents can be searched now.").waitFor();
     await page.fill("#find", "deep/");
     await page.locator(".documents li", { hasText: "Lamps" }).waitFor();
     await page.waitForFunction(() => document.querySelectorAll(".documents li").length === 1);
@@ -121,7 +121,7 @@ test("a result says where it stands, and leads there", () =>
     assert.ok(await mark.evaluate((one) => one === document.activeElement && one.getBoundingClientRect().top < innerHeight));
     const text = await page.locator(".read").innerText();
     for (const heading of ["Mill 🦊 handbook", "Cleaning", "Spare parts", "Warranty"]) assert.ok(text.includes(heading), text);
-    await page.getByRole("link", { name: "Ask this document alone" }).click();
+    await page.getByRole("link", { name: "Ask only this document" }).click();
     await page.locator(".results > li").first().waitFor();
     const ids = await page.locator(".results .row .id").allTextContents();
     assert.ok(ids.length > 0 && ids.every((id) => id.startsWith("mill.md#")), ids);

@@ -8,7 +8,7 @@ const question = "why did the fox hide the moon";
 const asked = `q=${encodeURIComponent(question)}`;
 const collection = "/?view=collection";
 const judged = async () => (await api("/v1/judgments")).judgments.filter((one) => one.question === question);
-const kept = (page) => page.getByText("Thank you, that is kept.").first().waitFor();
+const kept = (page) => page.getByText("Thank you. Your judgment is saved.").first().waitFor();
 
 test("a thumb is kept, wherever the passage stands, changed and taken back", () =>
   on(`/?tune=1&${asked}`, async (page) => {
@@ -24,7 +24,7 @@ test("a thumb is kept, wherever the passage stands, changed and taken back", () 
     await kept(page);
     assert.deepEqual((await judged()).map(({ grade }) => grade), [0]);
     await item.locator(".thumb.down").click();
-    await page.getByText("Taken back.").waitFor();
+    await page.getByText("Your judgment is removed.").waitFor();
     assert.deepEqual(await judged(), []);
     assert.equal(await item.locator('.thumb[aria-pressed="true"]').count(), 0);
   }));
@@ -55,8 +55,8 @@ test("questions of a file are taken over; from ten judgments on the page says wh
       await page.setInputFiles("#questions-file", { name: "q.jsonl", mimeType: "", buffer: Buffer.from([...lines.slice(0, 2), '{"question":"x","positive_ids":["none"]}'].join("\n")) });
       await card.locator(".problem").getByText(/^line 3: There is no passage "none"/).waitFor();
       await page.setInputFiles("#questions-file", { name: "q.jsonl", mimeType: "", buffer: Buffer.from([...lines, '{"question":"what does nothing say?"}'].join("\n")) });
-      await card.getByText("Twelve judgments taken over.").waitFor();
-      await card.getByText("Not taken over: one question without a passage").waitFor();
+      await card.getByText("Added: twelve judgments.").waitFor();
+      await card.getByText("Left out, because they name no passage: one question.").waitFor();
       await card.locator('.measured[data-kind="calibrate"]').waitFor({ timeout: 60_000 });
       const jobs = async () => (await api("/v1/jobs")).jobs;
       const [tried] = (await jobs()).filter((job) => job.kind === "calibrate");
@@ -68,9 +68,9 @@ test("questions of a file are taken over; from ten judgments on the page says wh
       await card.getByText("Report").first().click();
       const [measured] = (await jobs()).filter((job) => job.kind === "evaluate");
       const { now, questions } = measured.result.measured;
-      await card.getByText(`for ${now.top1} of ${questions} questions`).waitFor();
+      await card.locator('.measured[data-kind="evaluate"]').getByText(`for ${now.top1} of ${questions} questions`).waitFor();
       const download = page.waitForEvent("download");
-      await card.getByRole("button", { name: "Download as questions" }).click();
+      await card.getByRole("button", { name: "Download the questions" }).click();
       const text = await (await (await download).createReadStream()).toArray();
       const read = Buffer.concat(text).toString().trim().split("\n").map((line) => JSON.parse(line));
       assert.deepEqual(read.map((one) => one.positive_ids), passages.map((one) => [one.id]));

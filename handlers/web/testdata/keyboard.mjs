@@ -187,7 +187,7 @@ test("the collection and the reference by keys: a file, a snapshot, a key, a req
     await reach(page, page.locator("#snapshot"));
     await page.keyboard.type("by-keys");
     await page.keyboard.press("Enter");
-    await page.getByText("It is being made").waitFor();
+    await page.getByText("The snapshot is being made").waitFor();
     await page.locator("body").press("Home");
     await page.evaluate(() => document.querySelector(".skip").focus());
     await reach(page, page.locator("nav").getByRole("link", { name: "API" }));

@@ -5,12 +5,12 @@ import { accessible } from "./browser.mjs";
 import { on } from "./servers.mjs";
 
 const spoken = {
-  "de-AT": ["de", "Was möchten Sie wissen?", "Dokumente", "Zweifelhaft: Die Antwort steht hier vielleicht nicht."],
-  "es-MX": ["es", "¿Qué quiere saber?", "Documentos", "Dudoso: puede que la respuesta no esté aquí."],
-  "fr-CH": ["fr", "Que voulez-vous savoir ?", "Documents", "Douteux : la réponse n’est peut-être pas ici."],
-  "ja-JP": ["ja", "何を知りたいですか？", "文書", "不確か：答えはここにないかもしれません。"],
-  "zh-CN": ["zh", "您想知道什么？", "文档", "存疑：答案可能不在这里。"],
-  "da-DK": ["en", "What do you want to know?", "Documents", "Doubtful: the answer may not be in here."],
+  "de-AT": ["de", "Was möchten Sie wissen?", "Dokumente", "Zweifelhaft: Die Dokumente enthalten die Antwort vielleicht nicht."],
+  "es-MX": ["es", "¿Qué quiere saber?", "Documentos", "Dudoso: puede que los documentos no contengan la respuesta."],
+  "fr-CH": ["fr", "Que voulez-vous savoir ?", "Documents", "Douteux : les documents ne contiennent peut-être pas la réponse."],
+  "ja-JP": ["ja", "何を知りたいですか？", "文書", "不確か：文書に答えがないかもしれません。"],
+  "zh-CN": ["zh", "您想知道什么？", "文档", "存疑：文档中可能没有答案。"],
+  "da-DK": ["en", "What do you want to know?", "Documents", "Doubtful: the documents may not contain the answer."],
 };
 
 for (const [locale, [language, asks, documents, verdict]] of Object.entries(spoken))

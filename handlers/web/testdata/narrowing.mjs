@@ -37,7 +37,7 @@ test("the values of a field are boxes with exact counts, kept in the link", () =
     await page.reload();
     await found(page);
     for (const n of await numbers(page)) assert.notEqual(n % 3, 1);
-    await page.getByRole("button", { name: "Take away: language: de" }).click();
+    await page.getByRole("button", { name: "Remove: language: de" }).click();
     await page.locator(".tag.on").nth(1).waitFor({ state: "detached" });
     await found(page);
     for (const n of await numbers(page)) assert.equal(n % 3, 2);
@@ -52,7 +52,7 @@ test("texts, numbers and booleans that read alike are told apart", () =>
     await page.locator(".tag.on").waitFor();
     await found(page);
     for (const n of await numbers(page)) assert.equal(n % 4, 3);
-    await page.getByRole("button", { name: "Take away: shelf: A, B" }).click();
+    await page.getByRole("button", { name: "Remove: shelf: A, B" }).click();
     await page.locator(".tag.on").waitFor({ state: "detached" });
     await field(page, "shelf").getByLabel("true").check();
     await page.locator(".tag.on").waitFor();
@@ -89,7 +89,7 @@ test("passages are sorted by a field, without an answer above them", () =>
 test("conditions that leave nothing say so, and each can be taken away", () =>
   on("/?q=kite&is.language=de&from.price=1000", async (page) => {
     await page.getByText("No passage meets all conditions.").waitFor();
-    await page.locator("section.answers").getByRole("button", { name: "Take away: price from 1000" }).click();
+    await page.locator("section.answers").getByRole("button", { name: "Remove: price from 1000" }).click();
     await found(page);
     assert.equal(at(page).has("from.price"), false);
     assert.equal(at(page).get("is.language"), "de");
@@ -99,7 +99,7 @@ test("a condition that does not fit the field is refused with the reason, and ca
   on("/?q=kite&from.language=5", async (page) => {
     await page.locator(".problem").waitFor();
     assert.match(await page.locator(".problem").textContent(), /language/);
-    await page.getByRole("button", { name: "Take away: language from 5" }).click();
+    await page.getByRole("button", { name: "Remove: language from 5" }).click();
     await found(page);
   }, { expected: /Failed to load resource/ }));
 

@@ -10,9 +10,9 @@ test("a site is added by its address, and results lead to its pages", () =>
   on(
     "/?view=collection",
     async (page) => {
-      await page.getByText("Add a page or a site of the web").click();
+      await page.getByText("Add a web page or a website").click();
       await page.getByLabel("Address, on").fill(`${site}/docs/`);
-      await page.getByLabel("All pages of the site below it").check();
+      await page.getByLabel("All pages below this address").check();
       for (const theme of themes) {
         await page.emulateMedia({ colorScheme: theme });
         await accessible(page, `the form of a site, ${theme}`);

@@ -19,7 +19,7 @@ for (const [view, path] of Object.entries({
         for (const [status, title, detail] of [
           [503, "Overloaded", "the server has more questions waiting than it can take"],
           [500, "Internal error", "the server's log says more"],
-          [502, "The server answered 502", "<html>a proxy's page</html>"],
+          [502, "The server answered with status 502", "<html>a proxy's page</html>"],
         ]) {
           await page.route("**/v1/**", (route) =>
             route.fulfill(

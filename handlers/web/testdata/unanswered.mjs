@@ -54,7 +54,7 @@ test("what was not answered is listed for an administrator alone, and forgotten 
   await page.getByText("Forgotten.").waitFor();
   assert.deepEqual((await listed()).questions.map((one) => one.asked), [2]);
   await page.getByRole("region", { name: "Questions without an answer" }).getByRole("button", { name: "Forget all" }).click();
-  await page.getByText("Every question that was asked so far was answered.").waitFor();
+  await page.getByText("All questions so far were answered.").waitFor();
   assert.deepEqual((await listed()).questions, []);
   await leave(page);
 });
@@ -98,7 +98,7 @@ test("what two have asked is offered to a third with the same rights, and forgot
   await card.getByText("suggested, asked three times").waitFor();
   await accessible(page, "answered");
   await card.getByRole("button", { name: "Forget all" }).click();
-  await card.getByText("No question was answered yet.").waitFor();
+  await card.getByText("No question has been answered yet.").waitFor();
   assert.deepEqual(await typed(searcher), []);
   await leave(page);
 });

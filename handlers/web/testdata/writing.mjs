@@ -14,7 +14,7 @@ const model = async (path) => (await fetch(process.env.MODEL + path)).text();
 test("a first answer is shown when it is whole", () =>
   on(asked("what keeps, first?"), async (page) => {
     await write(page);
-    await page.getByText("A model wrote this (local)").waitFor();
+    await page.getByText("A model (local) wrote this").waitFor();
   }));
 
 test("an answer is shown while it is written, and compared with its passages when it is whole", () =>
@@ -25,10 +25,10 @@ test("an answer is shown while it is written, and compared with its passages whe
     assert.ok((await page.locator(".results > li").count()) > 0, "the passages are there while it writes");
     const first = await page.locator(".results > li").first().elementHandle();
     await model("/go-on");
-    await page.getByText("A model wrote this (local)").waitFor();
+    await page.getByText("A model (local) wrote this").waitFor();
     assert.equal(await words(page).textContent(), "The keeper of the lighthouse hid the lamp [1]. He lives in Oslo [1].");
     assert.deepEqual(await words(page).locator("mark.unsupported").allTextContents(), ["He lives in Oslo"]);
-    assert.match(await page.locator("section.answers").textContent(), /In no passage: Oslo\./);
+    assert.match(await page.locator("section.answers").textContent(), /Found in no passage: Oslo\./);
     assert.ok(await first.evaluate((item) => item.isConnected), "the passages stay as they are");
     await words(page).getByRole("button", { name: "[1]" }).first().click();
     assert.equal(await page.evaluate(() => document.activeElement.dataset.id), "lamps/1");
@@ -41,7 +41,7 @@ test("an answer is shown while it is written, and compared with its passages whe
 test("lists, tables and code of an answer are shown as such, and nothing becomes a link or an image", () =>
   on(asked("what are the parts of the lamp?"), async (page) => {
     await write(page);
-    await page.getByText("A model wrote this (local)").waitFor();
+    await page.getByText("A model (local) wrote this").waitFor();
     const answer = words(page);
     assert.deepEqual(await answer.locator("li").allTextContents(), [
       "the lamp of the keeper [1]",
@@ -61,7 +61,7 @@ test("who stops it keeps what was written", () =>
     await write(page);
     await page.getByText("again and again").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
-    await page.getByText("A model wrote this (local)").waitFor();
+    await page.getByText("A model (local) wrote this").waitFor();
     assert.match(await words(page).textContent(), /again and again.* \[…\]$/);
     assert.equal(await model("/gone"), "who hid the lamp, told endlessly?");
     await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
@@ -89,7 +89,7 @@ test("a model that fails says so, and the passages are there", () =>
 test("a model that breaks off keeps what it wrote, and says why it ends", () =>
   on(asked("who lost half of the lamp?"), async (page) => {
     await write(page);
-    await page.getByText("A model wrote this (local)").waitFor();
+    await page.getByText("A model (local) wrote this").waitFor();
     assert.match(await words(page).textContent(), /^The keeper hid it \[1\]\./);
     await page.getByText(/local.*ends early/).waitFor();
   }));

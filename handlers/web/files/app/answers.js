@@ -21,7 +21,7 @@ export function answers(found, state, readers, sources, writing) {
   const content = missing
     ? [
         !found.verdict && h("p", { class: "words" }, t`The documents do not answer this.`), // which the verdict says
-        h("p", { class: "soft" }, t`Ask it in other words, or ${h("a", { href: to({ view: "collection" }) }, t`add a document that does`)}.`),
+        h("p", { class: "soft" }, t`Ask in other words, or ${h("a", { href: to({ view: "collection" }) }, t`add a document that does`)}.`),
       ]
     : writing || generated
       ? writing || [marks.length > 0 && !supported(generated) && quoted(found, state, sources), written(found, state)]
@@ -55,7 +55,7 @@ function quoted(found, state, sources) {
     state.tune && h("p", { class: "soft" }, chance(first)),
     result && why(result, found, state, sources),
     others.length > 0 && [
-      h("h3", null, t`Or perhaps`),
+      h("h3", null, t`Other possible answers`),
       h(
         "ul",
         { class: "others" },
@@ -94,7 +94,7 @@ function fitting(found, state, sources) {
   const [first] = found.results;
   const text = h("p", { class: "passage" }, marked(first, "text", { functionWords: found.function_words }));
   return [
-    h("p", { class: "soft lead" }, t`No single words answer; this passage fits best:`),
+    h("p", { class: "soft lead" }, t`No words are marked as the answer. This passage fits best:`),
     text,
     legend(text),
     h("p", { class: "source" }, first.title || first.id),
@@ -122,12 +122,12 @@ function written({ generated, results, asked, question }, state) {
   return [
     h("div", { class: "words written" }, cited(found, generated), !generated.complete && " […]"),
     sentences.some(doubted) &&
-      h("p", { class: "legend" }, h("span", { class: "soft" }, t`Marked: `), h("mark", { class: "unsupported" }, t`what the passages that it cites do not say`)),
-    unfounded.length > 0 && h("p", { class: "warning" }, t`In no passage: ${unfounded.join(", ")}.`),
-    h("p", { class: "soft" }, t`A model wrote this (${generated.reader}). It may say what is in no passage.`),
+      h("p", { class: "legend" }, h("span", { class: "soft" }, t`Marked: `), h("mark", { class: "unsupported" }, t`not supported by the passages it cites`)),
+    unfounded.length > 0 && h("p", { class: "warning" }, t`Found in no passage: ${unfounded.join(", ")}.`),
+    h("p", { class: "soft" }, t`A model (${generated.reader}) wrote this. It may contain statements that no passage supports.`),
     cites && thumbs(found, cites, { about: generated.text, answer: generated.text }),
     sources.length > 0 && [
-      h("h3", null, citations.length > 0 ? t`It cites` : t`It read most in`),
+      h("h3", null, citations.length > 0 ? t`Cited passages` : t`Passages it used most`),
       h(
         "ul",
         { class: "others" },
@@ -187,7 +187,7 @@ function linked(found, text, citations) {
 const why = (result, found, state, sources) =>
   h("details", { class: "why" }, h("summary", null, t`Why?`), reasons(result, found, state, sources));
 
-const chance = (one) => (one.chance === null ? t`how probable is not known` : t`right in ${percent(one.chance)} of such cases`);
+const chance = (one) => (one.chance === null ? t`probability unknown` : t`right in ${percent(one.chance)} of such cases`);
 
 const titleOf = (found, one) => resultOf(found, one)?.title || one.passage;
 

@@ -1,4 +1,5 @@
 // Requests to the server that this page came from.
+import { t } from "./texts.js";
 
 // base is the path that the server is reached under, without its last slash.
 export const base = new URL("..", import.meta.url).pathname.slice(0, -1);
@@ -59,8 +60,8 @@ export async function send(method, path, { body, headers = {}, signal, collectio
   const response = await fetch(base + pathOf(path, collection), { method, headers, body, signal }).catch((error) => {
     if (error.name === "AbortError") throw error;
     throw {
-      title: "The server cannot be reached",
-      detail: "It may have stopped, or the connection is gone. Try again.",
+      title: t`The server cannot be reached`,
+      detail: t`The server may have stopped, or the connection is broken. Try again.`,
     };
   });
   if (response.ok) return response;
@@ -76,7 +77,7 @@ export async function send(method, path, { body, headers = {}, signal, collectio
   try {
     error = JSON.parse(text);
   } catch {
-    error = { status: response.status, title: `The server answered ${response.status}`, detail: text.slice(0, 300) };
+    error = { status: response.status, title: t`The server answered with status ${response.status}`, detail: text.slice(0, 300) };
   }
   error.retryAfter = response.headers.get("Retry-After");
   throw error;
@@ -121,9 +122,9 @@ async function follow(body, signal, told) {
   for (;;) {
     const { value, done } = await reader.read().catch((error) => {
       signal?.throwIfAborted();
-      throw { title: "The answer ended early", detail: `The connection to the server broke: ${error.message}` };
+      throw { title: t`The answer ended early`, detail: t`The connection to the server broke: ${error.message}` };
     });
-    if (done) throw { title: "The answer ended early", detail: "The server closed the connection before all of it was there." };
+    if (done) throw { title: t`The answer ended early`, detail: t`The server closed the connection before the answer was complete. Ask again.` };
     const events = (rest + value).split("\n\n");
     rest = events.pop();
     for (const event of events) {

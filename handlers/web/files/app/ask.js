@@ -153,7 +153,7 @@ const remarks = (found, shown) => [shown, ...notesOf(found).map((note) => h("p",
 // notesOf returns the notes of an answer as sentences. Why nobody can tell how sure it is, is for who looks at numbers.
 const notesOf = ({ notes = [] }) => {
   const { tune } = read();
-  const said = notes.map((note) => (!tune && /^there is no (confidence|verdict)/.test(note) ? t`How sure this is cannot be told here` : note));
+  const said = notes.map((note) => (!tune && /^there is no (confidence|verdict)/.test(note) ? t`No confidence is available here` : note));
   return [...new Set(said)].map((note) => `${note[0].toUpperCase()}${note.slice(1)}${/[.!?]$/.test(note) ? "" : "."}`);
 };
 
@@ -171,7 +171,7 @@ function earlier(state, found) {
     h(
       "p",
       { class: "soft" },
-      found.asked ? t`Understood as: ${h("q", null, found.asked)}. ` : t`Understood by itself. `,
+      found.asked ? t`Understood as: ${h("q", null, found.asked)}. ` : t`Understood without the earlier questions. `,
       h("a", { href: to({ ...asking(state), before: [] }) }, t`Ask it without the earlier questions`),
     ),
   );
@@ -184,7 +184,7 @@ function corrected(found) {
   return h(
     "p",
     { class: "corrected" },
-    t`Searched for ${found.corrected.map(({ to }, i) => [i ? ", " : "", h("b", null, to)])} in place of ${found.corrected.map(
+    t`Searched for ${found.corrected.map(({ to }, i) => [i ? ", " : "", h("b", null, to)])} instead of ${found.corrected.map(
       ({ from }, i) => [i ? ", " : "", h("i", null, from)],
     )}. `,
     h("button", { type: "button", class: "quiet", click: () => go({ typed: "1" }) }, t`Search as typed`),
@@ -215,9 +215,9 @@ function followUp(state) {
   return h(
     "form",
     { class: "followup row", submit },
-    h("label", { for: "followup", class: "unseen" }, t`A question that goes on from this one`),
+    h("label", { for: "followup", class: "unseen" }, t`Your follow-up question`),
     input,
-    h("button", null, t`Ask on`),
+    h("button", null, t`Ask`),
     saveButton(state),
   );
 }

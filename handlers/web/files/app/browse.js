@@ -13,7 +13,7 @@ const page = 20;
 export function passageList(limits, signal) {
   const list = h("ul", { class: "jobs documents passagelist" });
   const more = h("div");
-  const input = h("input", { id: "find-passage", type: "search", autocomplete: "off", placeholder: t`words, or an id` });
+  const input = h("input", { id: "find-passage", type: "search", autocomplete: "off", placeholder: t`words or an id` });
   let turn = 0;
   const load = async (after = "") => {
     const mine = ++turn;
@@ -110,7 +110,7 @@ function item(passage, limits, signal) {
         field("title", title),
         field("text", text),
         field("tags", tags),
-        h("div", { class: "row" }, h("button", { class: "main" }, t`Store`), h("button", { type: "button", click: show }, t`Leave it as it was`)),
+        h("div", { class: "row" }, h("button", { class: "main" }, t`Store`), h("button", { type: "button", click: show }, t`Cancel`)),
       ),
     );
     text.focus();

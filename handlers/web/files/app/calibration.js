@@ -16,13 +16,13 @@ export function calibration({ experts, reliability }) {
       ? h(
           "p",
           { class: "soft" },
-          "A confidence is right where the curve lies on the dashed line: of the questions at 70 %, 70 in 100 were answered. The larger a dot, the more questions.",
+          "Confidences are right where the curve lies on the dashed line: of 100 questions with a confidence of 70 %, 70 were answered. Larger dots stand for more questions.",
         )
       : h(
           "div",
           { class: "warning" },
           h("p", null, h("strong", null, "Not calibrated."), " No curve is known for this collection."),
-          h("p", null, "With questions whose passages you know, run this; the server takes the result over:"),
+          h("p", null, "Run this with questions whose passages you know. The server then uses the result:"),
           h("pre", null, command),
         ),
     h(
@@ -49,7 +49,7 @@ function figure(name, bins, about, late) {
     h("p", { class: "soft" }, about),
     bins?.length
       ? [diagram(name, bins), numbers(name, bins)]
-      : h("p", null, late ? "It orders what others found and has no chance of its own." : "Not calibrated."),
+      : h("p", null, late ? "It only orders what other sources found, so it has no probability of its own." : "Not calibrated."),
   );
 }
 

@@ -2,6 +2,7 @@
 import { get, perhaps, send } from "./api.js";
 import { h, problem, redraw } from "./dom.js";
 import { address, read } from "./state.js";
+import { t } from "./texts.js";
 
 const linesOf = (field) => field.value.split("\n").map((line) => line.trim()).filter(Boolean);
 const listed = (all) => all.map((one) => `“${one}”`).join(", ");
@@ -10,7 +11,7 @@ const listed = (all) => all.map((one) => `“${one}”`).join(", ");
 export function chosenResults(signal) {
   const card = h("section", { class: "card chosen", "aria-labelledby": "chosen-title", hidden: true });
   const list = h("ul", { class: "jobs" });
-  const none = h("p", null, "Every question has the results that the search finds.");
+  const none = h("p", null, t`No results are chosen: every question gets what the search finds.`);
   const out = h("div", { role: "status" });
   let settings = null;
   const tell = (error) => {
@@ -44,17 +45,17 @@ export function chosenResults(signal) {
       "li",
       { class: "row", "data-id": text },
       questions.map((q) => h("a", { href: address({ collections: read().collections, tune: read().tune, q }) }, q)),
-      contains.length > 0 && h("span", null, `with ${listed(contains)}`),
-      h("small", null, [pin.length > 0 && `first: ${pin.join(", ")}`, hide.length > 0 && `hidden: ${hide.join(", ")}`].filter(Boolean).join("; ")),
+      contains.length > 0 && h("span", null, t`questions with ${listed(contains)}`),
+      h("small", null, [pin.length > 0 && t`first: ${pin.join(", ")}`, hide.length > 0 && t`hidden: ${hide.join(", ")}`].filter(Boolean).join("; ")),
       h(
         "button",
         {
           type: "button",
           class: "quiet",
-          "aria-label": `Remove the choice for ${about}`,
-          click: () => change((all) => all.filter((one) => JSON.stringify(one) !== text), "Removed."),
+          "aria-label": t`Remove the choice for ${about}`,
+          click: () => change((all) => all.filter((one) => JSON.stringify(one) !== text), t`Removed.`),
         },
-        "Remove",
+        t`Remove`,
       ),
     );
   };
@@ -64,27 +65,27 @@ export function chosenResults(signal) {
   const submit = async (event) => {
     event.preventDefault();
     const entry = { questions: linesOf(question), pin: linesOf(pin), hide: linesOf(hide) };
-    if (await change((all) => [...all, entry], "In use for the next search.")) event.target.reset();
+    if (await change((all) => [...all, entry], t`The next search uses it.`)) event.target.reset();
   };
   card.append(
-    h("h2", { id: "chosen-title" }, "Chosen results"),
-    h("p", null, "For some questions you know better: which documents or passages stand first, and which are not shown. Whether the collection answers is still judged without them."),
+    h("h2", { id: "chosen-title" }, t`Chosen results`),
+    h("p", null, t`Choose which documents or passages come first for some questions, and which are hidden. The verdict stays that of the search.`),
     none,
     list,
     h(
       "details",
       null,
-      h("summary", null, "Choose results for a question"),
+      h("summary", null, t`Choose results for a question`),
       h(
         "form",
         { class: "stacked", submit },
-        h("label", { for: "chosen-questions" }, "Questions, one in a line"),
+        h("label", { for: "chosen-questions" }, t`Questions, one per line`),
         question,
-        h("label", { for: "chosen-pin" }, "First: ids of documents or passages, one in a line"),
+        h("label", { for: "chosen-pin" }, t`First: ids of documents or passages, one per line`),
         pin,
-        h("label", { for: "chosen-hide" }, "Not shown: ids of documents or passages, one in a line"),
+        h("label", { for: "chosen-hide" }, t`Hidden: ids of documents or passages, one per line`),
         hide,
-        h("button", null, "Choose"),
+        h("button", null, t`Choose`),
       ),
     ),
     out,

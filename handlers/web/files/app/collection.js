@@ -237,7 +237,7 @@ function snapshotForm(signal) {
     event.preventDefault();
     try {
       await post("/v1/admin/snapshots", { name: input.value.trim() }, { signal });
-      said.replaceChildren("It is being made; Jobs shows when it is done.");
+      said.replaceChildren("The snapshot is being made. Jobs shows when it is done.");
     } catch (error) {
       said.replaceChildren(problem(error));
     }

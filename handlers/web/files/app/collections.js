@@ -65,10 +65,10 @@ export function chooser(state) {
       { "data-name": name },
       h("a", { href: link([name]), "aria-current": on && chosen.length === 1 ? "true" : undefined }, name),
       settings?.description && h("span", { class: "soft" }, settings.description),
-      status === "failed" && h("span", { class: "warning" }, detail || t`It cannot be opened.`),
+      status === "failed" && h("span", { class: "warning" }, detail || t`The collection cannot be opened.`),
       chosen.length > 0 &&
         !(on && chosen.length === 1) &&
-        h("a", { class: "also", href: link(others), "aria-label": on ? t`Leave out ${name}` : t`Ask too: ${name}` }, on ? t`Leave out` : t`Ask too`),
+        h("a", { class: "also", href: link(others), "aria-label": on ? t`Leave out ${name}` : t`Also ask ${name}` }, on ? t`Leave out` : t`Also ask`),
     );
   });
   const find = h("input", {
@@ -148,12 +148,12 @@ async function draw(state, body, out, signal) {
 // making is a form for a new collection.
 function making(out, signal) {
   const name = h("input", { id: "new-name", autocomplete: "off", spellcheck: "false", required: true, placeholder: "handbook" });
-  const description = h("input", { id: "new-description", autocomplete: "off", placeholder: t`what it is, for people` });
+  const description = h("input", { id: "new-description", autocomplete: "off", placeholder: t`what the collection is about` });
   const names = new Intl.DisplayNames(language, { type: "language" });
   const inLanguage = h("select", { id: "new-language" }, written.map((code) => h("option", { value: code }, names.of(code))));
   const submit = async (event) => {
     event.preventDefault();
-    out.replaceChildren(t`Making it…`);
+    out.replaceChildren(t`Creating the collection…`);
     const settings = {
       name: name.value.trim(),
       ...(description.value.trim() && { description: description.value.trim() }),
@@ -171,7 +171,7 @@ function making(out, signal) {
   return h(
     "section",
     { class: "card" },
-    h("h2", null, t`Make a collection`),
+    h("h2", null, t`Create a collection`),
     h(
       "form",
       { class: "stacked", submit },
@@ -179,9 +179,9 @@ function making(out, signal) {
       name,
       h("label", { for: "new-description" }, t`Description`),
       description,
-      h("label", { for: "new-language" }, t`Language of its documents`),
+      h("label", { for: "new-language" }, t`Language of the documents`),
       inLanguage,
-      h("div", { class: "row" }, h("button", { class: "main" }, t`Make it`)),
+      h("div", { class: "row" }, h("button", { class: "main" }, t`Create`)),
     ),
   );
 }

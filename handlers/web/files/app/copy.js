@@ -38,7 +38,7 @@ function show(request) {
       said.textContent = "Copied.";
     } catch {
       getSelection().selectAllChildren(code);
-      said.textContent = "The browser allows no copying here: the text is selected.";
+      said.textContent = "The browser does not allow copying here. The text is selected, so you can copy it yourself.";
     }
   };
   dialog.replaceChildren(

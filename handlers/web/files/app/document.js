@@ -95,7 +95,7 @@ function shown(state, found, limits, signal) {
       "div",
       { class: "row" },
       h("a", { href: back }, state.q ? t`Back to the answers` : t`All documents`),
-      h("a", { href: to({ in: found.id, q: state.q }) }, t`Ask this document alone`),
+      h("a", { href: to({ in: found.id, q: state.q }) }, t`Ask only this document`),
       !limits.read_only && replace(found.id, out, signal),
       !limits.read_only && remove(found.id, out, signal, () => go({ view: "collection", document: "", at: "", end: "", offsets: "" })),
     ),

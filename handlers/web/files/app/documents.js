@@ -84,7 +84,7 @@ export function replace(id, out, signal, done = () => document.dispatchEvent(new
     type: "file",
     class: "unseen",
     tabindex: "-1",
-    "aria-label": t`A file in the place of ${id}`,
+    "aria-label": t`A file to replace ${id}`,
     change: async () => {
       const [file] = input.files;
       if (!file) return;

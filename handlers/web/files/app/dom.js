@@ -71,7 +71,7 @@ export const bytes = (n) =>
 // problem shows an error of the API with its reasons, or that of a request that got no answer.
 export function problem(error) {
   const where = (e) => e.parameter || e.pointer;
-  const unsaid = error.status ? `The server answered with status ${error.status} and no reason.` : "It failed, and nothing says why.";
+  const unsaid = error.status ? t`The server answered with status ${error.status} and gave no reason.` : t`The request failed without a reason. Try again.`;
   const said = [error, error.detail, error.message].find((one) => typeof one === "string" && one !== "");
   const detail = said || (error.title ? "" : unsaid);
   const more = (error.errors || [])

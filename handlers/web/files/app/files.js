@@ -23,7 +23,7 @@ export function upload(limits, signal, changed) {
   const out = h("div", { role: "status", class: "outcome" });
   const take = async (all) => {
     const named = (await all).filter(({ id }) => !id.split("/").some((part) => part.startsWith(".")));
-    out.replaceChildren(named.length === 0 ? h("p", null, t`There is no file in it.`) : "");
+    out.replaceChildren(named.length === 0 ? h("p", null, t`The selection contains no file.`) : "");
     const many = named.length > 1;
     // Each file of passages has a place of its own for what became of it, and one that fails keeps no other back.
     const place = (name) => {
@@ -73,7 +73,7 @@ export function upload(limits, signal, changed) {
     ),
     input,
   );
-  const other = h("p", { class: "row" }, h("label", { for: "folder" }, t`Or a folder`), folder);
+  const other = h("p", { class: "row" }, h("label", { for: "folder" }, t`Choose a folder`), folder);
   return h("section", { class: "card" }, h("h2", null, t`Add documents`), zone, other, siteForm(limits, signal, changed), pasting(signal, changed), out);
 }
 
@@ -150,7 +150,7 @@ async function storeDocuments(files, out, signal, changed) {
   await Promise.all(Array.from({ length: atOnce }, worker));
   const more = failed.length + warnings.length - problems.childElementCount;
   if (more > 0) problems.append(h("li", null, t`and ${more.toLocaleString(language)} more`));
-  if (stored > 0) await searchable(waiting, () => t`Searches find ${count(stored, "document")} of it now.`, signal);
+  if (stored > 0) await searchable(waiting, () => t`${count(stored, "document")} can be searched now.`, signal);
   changed();
 }
 
@@ -205,8 +205,8 @@ function notRead(all) {
   const cut = all.filter((line) => line.truncated).length;
   const unread = all.filter((line) => line.unread).length;
   const said = [
-    cut > 0 && t`Experts read only the beginning of ${count(cut, "passage")}: the rest is found by equal words alone.`,
-    unread > 0 && t`Experts can hardly read ${count(unread, "passage")}: found by equal words alone.`,
+    cut > 0 && t`The encoders read only the beginning of ${count(cut, "passage")}. The rest is found only by words that match exactly.`,
+    unread > 0 && t`The encoders can hardly read ${count(unread, "passage")}. Only words that match exactly find it.`,
   ].filter(Boolean);
   return said.length > 0 ? h("p", { class: "warning" }, said.join(" ")) : "";
 }
@@ -238,7 +238,7 @@ async function tell(all, out, signal) {
     notRead(all),
     waiting,
   );
-  if (stored > 0) await searchable(waiting, () => t`Searches find ${count(stored, "passage")} of it now.`, signal);
+  if (stored > 0) await searchable(waiting, () => t`${count(stored, "passage")} can be searched now.`, signal);
 }
 
 // searchable says when searches find all that is stored, and how much is left until then.

@@ -6,22 +6,22 @@ import { t } from "./texts.js";
 const dialog = document.getElementById("glossary");
 
 const words = [
-  [t`Document`, t`A file or text that was put in here: a PDF, a page of a wiki, a mail.`],
-  [t`Passage`, t`A piece of a document, of a few sentences, that can answer a question.`],
+  [t`Document`, t`A file or text that was added here, such as a PDF, a wiki page or a mail.`],
+  [t`Passage`, t`A piece of a document, a few sentences long, that can answer a question.`],
   [t`Collection`, t`Documents that are kept and asked together. A server may have several; a question can go to more than one.`],
-  [t`Answer`, t`Words that a reader marked in a passage, or a text that a model wrote. Marked words stand in the document; what is written may not.`],
+  [t`Answer`, t`Words that a reader marked in a passage, or a text that a model wrote. Marked words are in the document; a written text may say other things.`],
   [t`Verdict`, t`Whether the documents answer: found, doubtful, or not found.`],
-  [t`Confidence`, t`How probable it is that the first passage answers. Of the answers with a confidence of seventy in a hundred, seventy in a hundred are right, where this was calibrated.`],
-  [t`Source`, t`What looks for passages: by meaning, by words, by phrases, or by comparing word with word.`],
-  [t`Expert`, t`A model that finds passages by meaning. The base is one for everything, a specialist one for a subject.`],
-  ["bm25", t`Looks for passages that have the words of the question, rare words first.`],
+  [t`Confidence`, t`The probability that the first passage answers the question. In a calibrated collection, seventy of a hundred answers with a confidence of seventy percent are right.`],
+  [t`Source`, t`A part of the search that finds passages: by meaning, by words, by phrases, or by comparing each word.`],
+  [t`Expert`, t`A model that finds passages by meaning. The base is for every subject, a specialist is for one.`],
+  ["bm25", t`Finds passages that have the words of the question. Rare words count more.`],
   [t`Late interaction`, t`Compares each word of the question with each word of a passage, by meaning.`],
   [t`Reader`, t`A model that reads the first passages and marks the words that answer.`],
-  [t`Method`, t`How what the sources found is put in one order. The gate weighs the sources anew for each question.`],
+  [t`Method`, t`The rule that combines the results of the sources into one list. The gate chooses their weights for each question.`],
   [t`Weight`, t`How much a source counts for this question.`],
-  [t`Calibration`, t`Fitting weights and confidences to questions whose passages are known: those that you judged here, or a file of them.`],
-  [t`Evaluation`, t`Asking questions whose passages are known, and counting how often they are found.`],
-  ["Recall@10", t`Of the passages that an exact search finds first, the share that the index finds among ten.`],
+  [t`Calibration`, t`Fitting weights and confidences to questions whose passages are known: questions judged here, or questions from a file.`],
+  [t`Evaluation`, t`Asking questions whose passages are known, and counting how often the search finds these.`],
+  ["Recall@10", t`The share of the first ten passages of an exact search that the index finds, too.`],
 ];
 
 export function openGlossary() {

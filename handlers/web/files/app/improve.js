@@ -3,15 +3,15 @@ import { get, perhaps, post, send } from "./api.js";
 import { h, problem, sized } from "./dom.js";
 import { inWords } from "./inwords.js";
 import { read } from "./state.js";
+import { language, t } from "./texts.js";
 
 // From so many judgments, of so many questions with a passage that answers, the server calibrates.
 const leastJudged = 10,
   leastAnswered = 5;
 
 const active = (job) => job.state === "queued" || job.state === "running";
-const number = (n) => (read().tune ? n.toLocaleString("en") : inWords(n));
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
-const of = (n, one) => `${number(n)} ${n === 1 ? one : `${one}s`}`;
+const number = (n) => (read().tune ? n.toLocaleString(language) : inWords(n));
+const count = (n, one) => t(["", ` ${n === 1 ? one : `${one}s`}`], number(n));
 
 // improvement is a card of the judgments; nothing where they cannot be read. refresh shows the state of
 // its jobs, which the view asks for.
@@ -22,8 +22,8 @@ export function improvement(signal) {
   const jobs = h("div");
   const state = { tried: false, list: null, shown: "" };
   const buttons = {
-    evaluate: h("button", { type: "button", click: () => start("evaluations", {}) }, "Measure"),
-    calibrate: h("button", { type: "button", click: () => start("calibrations", {}) }, "Calibrate"),
+    evaluate: h("button", { type: "button", click: () => start("evaluations", {}) }, t`Measure`),
+    calibrate: h("button", { type: "button", click: () => start("calibrations", {}) }, t`Calibrate`),
   };
   const start = async (path, body) => {
     try {
@@ -40,8 +40,8 @@ export function improvement(signal) {
     const { judged, questions, answered } = state.list;
     told.replaceChildren(
       judged === 0
-        ? "Nobody has judged an answer yet. The thumbs below answers and passages do, and so do questions whose passages you know, from a file."
-        : `${capital(of(judged, "passage"))} ${judged === 1 ? "was" : "were"} judged, for ${of(questions, "question")}; for ${number(answered)} of these a passage is known that answers.`,
+        ? t`Nobody has judged an answer yet. Use the thumbs below answers and passages, or add a file of questions whose passages you know.`
+        : t`Judged: ${count(judged, "passage")} for ${count(questions, "question")}. Questions with a passage that answers: ${number(answered)}.`,
     );
     buttons.evaluate.disabled = answered === 0;
     buttons.calibrate.disabled = judged < leastJudged || answered < leastAnswered;
@@ -67,7 +67,7 @@ export function improvement(signal) {
     }
   };
   card.append(
-    h("h2", { id: "improve-title" }, "Judged answers"),
+    h("h2", { id: "improve-title" }, t`Judged answers`),
     told,
     h("div", { class: "row" }, buttons.evaluate, buttons.calibrate, download(out, signal), importing(out, signal, () => load().then(() => refresh(), tell))),
     out,
@@ -79,9 +79,9 @@ export function improvement(signal) {
 
 // shown is how far a job is, or what it found.
 function shown(job) {
-  const name = job.kind === "calibrate" ? (job.dry_run ? "What calibrating would change" : "Calibration") : "Measured";
+  const name = job.kind === "calibrate" ? (job.dry_run ? t`What calibrating would change` : t`Calibration`) : t`Measurement`;
   if (active(job)) {
-    const { stage = "waiting", done = 0, total = -1 } = job.progress || {};
+    const { stage = t`waiting`, done = 0, total = -1 } = job.progress || {};
     return h(
       "div",
       null,
@@ -99,23 +99,23 @@ function shown(job) {
   return h(
     "div",
     { class: "measured", "data-kind": job.kind },
-    h("p", null, h("b", null, name), ": ", found.calibrated ? changed(job, found) : `for ${share(found.now, found)} the right passage comes first.`),
+    h("p", null, h("b", null, name), ": ", found.calibrated ? changed(job, found) : t`The right passage comes first for ${share(found.now, found)}.`),
     (job.result.warnings || []).map((text) => h("p", { class: "warning" }, text)),
     job.kind === "evaluate" && missed(found),
-    read().tune && h("details", null, h("summary", null, "Report"), h("pre", { class: "report", tabindex: "0" }, found.report)),
+    read().tune && h("details", null, h("summary", null, t`Report`), h("pre", { class: "report", tabindex: "0" }, found.report)),
   );
 }
 
-const share = ({ top1 }, { questions }) => `${number(top1)} of ${of(questions, "question")}`;
+const share = ({ top1 }, { questions }) => t`${number(top1)} of ${count(questions, "question")}`;
 
 function changed(job, found) {
   const { now, calibrated } = found;
-  const then = `the right passage comes first for ${share(calibrated, found)}`;
-  if (found.written) return `It is in use: ${then}, each by what was fitted on the others; before it was ${number(now.top1)}.`;
-  if (calibrated.top1 + calibrated.top20 < now.top1 + now.top20) return `Nothing gets better by it, so it is not used: it would be ${share(calibrated, found)}, and is ${number(now.top1)}.`;
+  const then = share(calibrated, found);
+  if (found.written) return t`In use: the right passage comes first for ${then}, each measured by a fit on the others. Before, it was ${number(now.top1)}.`;
+  if (calibrated.top1 + calibrated.top20 < now.top1 + now.top20) return t`Not used, since nothing gets better: the right passage would come first for ${then}, and now it is ${number(now.top1)}.`;
   if (calibrated.top1 === now.top1 && calibrated.top20 === now.top20)
-    return `As many are answered as now: ${share(calibrated, found)} by the first passage. What it makes better is when to doubt an answer.`;
-  return `Calibrated, ${then}; now it is ${number(now.top1)}.`;
+    return t`The right passage comes first for ${then}, as now. What improves is when an answer is called doubtful.`;
+  return t`After calibrating, the right passage comes first for ${then}. Now it is ${number(now.top1)}.`;
 }
 
 // missed lists the questions of which another passage comes first.
@@ -124,7 +124,7 @@ const missed = (found) =>
   h(
     "details",
     null,
-    h("summary", null, "Questions of which another passage comes first"),
+    h("summary", null, t`Questions for which another passage comes first`),
     h("ul", null, found.missed.map((q) => h("li", null, q))),
   );
 
@@ -146,13 +146,13 @@ function download(out, signal) {
         }
       },
     },
-    "Download as questions",
+    t`Download the questions`,
   );
 }
 
 // importing takes a file of questions whose passages are known, a line of JSON each.
 function importing(out, signal, done) {
-  const input = h("input", { type: "file", id: "questions-file", class: "unseen", tabindex: "-1", accept: ".jsonl,.ndjson", "aria-label": "A file of questions", change: () => take() });
+  const input = h("input", { type: "file", id: "questions-file", class: "unseen", tabindex: "-1", accept: ".jsonl,.ndjson", "aria-label": t`A file of questions`, change: () => take() });
   const take = async () => {
     const [file] = input.files;
     if (!file) return;
@@ -170,11 +170,11 @@ function importing(out, signal, done) {
           });
           n++;
         }
-        out.replaceChildren(h("p", null, `Reading ${file.name}…`));
+        out.replaceChildren(h("p", null, t`Reading ${file.name}…`));
       }
       out.replaceChildren(
-        h("p", null, `${capital(of(n, "judgment"))} taken over.`),
-        without > 0 ? h("p", { class: "warning" }, `Not taken over: ${of(without, "question")} without a passage, since a judgment is about one.`) : "",
+        h("p", null, t`Added: ${count(n, "judgment")}.`),
+        without > 0 ? h("p", { class: "warning" }, t`Left out, because they name no passage: ${count(without, "question")}.`) : "",
       );
     } catch (error) {
       if (!signal.aborted) out.replaceChildren(problem(error));
@@ -182,7 +182,7 @@ function importing(out, signal, done) {
     input.value = "";
     await done();
   };
-  return h("span", null, h("button", { type: "button", class: "quiet", click: () => input.click() }, "Add questions from a file"), input);
+  return h("span", null, h("button", { type: "button", class: "quiet", click: () => input.click() }, t`Add questions from a file`), input);
 }
 
 // judgmentsOf returns what a line of a file of questions says.
@@ -191,9 +191,9 @@ function judgmentsOf(line, n) {
   try {
     read = JSON.parse(line);
   } catch (error) {
-    throw { title: "This is no line of JSON", detail: error.message, line: n };
+    throw { title: t`The line is not JSON`, detail: error.message, line: n };
   }
-  if (typeof read?.question !== "string") throw { title: "There is no question", detail: "question is missing, or no text", line: n };
+  if (typeof read?.question !== "string") throw { title: t`The line has no question`, detail: t`Its field question is missing or is not a text.`, line: n };
   const grades = { ...Object.fromEntries((read.positive_ids || []).map((id) => [id, 1])), ...read.grades };
   return Object.entries(grades).map(([passage, grade]) => ({ question: read.question, passage, grade: grade > 0 ? 1 : 0 }));
 }

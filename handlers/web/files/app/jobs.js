@@ -10,6 +10,6 @@ export async function ended(job, signal, tell = () => {}) {
     job = await get(`/v1/jobs/${encodeURIComponent(job.id)}`, { signal });
     if (job.progress) tell(job.progress);
   }
-  if (job.state !== "done") throw { detail: job.error?.detail || job.error || t`The job was ${job.state}.` };
+  if (job.state !== "done") throw { detail: job.error?.detail || job.error || t`The job ended: ${job.state}.` };
   return job;
 }

@@ -52,7 +52,7 @@ export function thumbs(found, one, { about, answer } = {}) {
     try {
       await post("/v1/judgments", { question, passage, ...(next !== undefined && { grade: next }), ...(answer && { answer }) }, { collection: chosenNames().length > 0 ? collection : undefined });
       keep(name, next);
-      said.replaceChildren(next === undefined ? t`Taken back.` : t`Thank you, that is kept.`);
+      said.replaceChildren(next === undefined ? t`Your judgment is removed.` : t`Thank you. Your judgment is saved.`);
     } catch (error) {
       said.replaceChildren(problem(error));
     }

@@ -81,7 +81,7 @@ export function chips(state) {
   if (!isNarrowed(state)) return null;
   return h(
     "div",
-    { class: "row filters", "aria-label": t`What passages must have`, role: "group" },
+    { class: "row filters", "aria-label": t`Conditions for passages`, role: "group" },
     h("span", { class: "soft" }, t`only`),
     removable(state),
   );
@@ -92,11 +92,11 @@ function removable(state) {
     h("button", { type: "button", class: "tag on", "aria-label": label, click: () => go(change) }, text, h("span", { "aria-hidden": "true" }, " ×"));
   const joins = { is: (a, b) => t`${a}: ${b}`, from: (a, b) => t`${a} from ${b}`, to: (a, b) => t`${a} to ${b}` };
   return [
-    state.in && chip(state.in, t`Ask all documents, not ${state.in} alone`, { in: "" }),
+    state.in && chip(state.in, t`Ask all documents, not only ${state.in}`, { in: "" }),
     state.tags.map((tag) => chip(tag, t`Remove the tag ${tag}`, { tags: state.tags.filter((other) => other !== tag) })),
     state.where.map((one) => {
       const text = joins[one.by](labelOf(one.field), nameOf(one.field, meant(one.value)));
-      return chip(text, t`Take away: ${text}`, { where: state.where.filter((other) => !same(one, other)) });
+      return chip(text, t`Remove: ${text}`, { where: state.where.filter((other) => !same(one, other)) });
     }),
   ];
 }
@@ -111,15 +111,15 @@ export function nothingLeft(state) {
     { class: "card answers", "aria-labelledby": "answers-title" },
     h("h2", { id: "answers-title", class: "unseen" }, t`Answer`),
     h("p", { class: "words", role: "status" }, one ? t`No passage meets the condition.` : t`No passage meets all conditions.`),
-    h("p", { class: "soft" }, one ? t`Take it away:` : t`Take one away:`),
-    h("div", { class: "row" }, removable(state), !one && h("button", { type: "button", class: "quiet", click: () => go(everything) }, t`Take all away`)),
+    h("p", { class: "soft" }, one ? t`Remove it:` : t`Remove one:`),
+    h("div", { class: "row" }, removable(state), !one && h("button", { type: "button", class: "quiet", click: () => go(everything) }, t`Remove all`)),
   );
 }
 
 // others says of a search that found no answer that conditions were in force.
 export const others = (state) =>
   isNarrowed(state) &&
-  h("p", { class: "soft" }, t`Only what meets the conditions was asked. `, h("button", { type: "button", class: "quiet", click: () => go(everything) }, t`Ask everything`));
+  h("p", { class: "soft" }, t`Only passages that meet the conditions were searched. `, h("button", { type: "button", class: "quiet", click: () => go(everything) }, t`Search everything`));
 
 let opened = false; // as long as the page is
 
@@ -259,7 +259,7 @@ function order(state, fields, isDate) {
     h(
       "select",
       { change: ({ target }) => go({ sort: target.value }) },
-      h("option", { value: "" }, t`what fits best first`),
+      h("option", { value: "" }, t`best match first`),
       options.map(([value, text]) => h("option", { value, selected: state.sort === value }, text)),
     ),
   );

@@ -30,7 +30,7 @@ export function passages(state, found, { sources, signal, request, writing }) {
     found.results.length === page && more(list, show, request, signal),
   ];
   if (found.verdict === "not_found" && !state.sort)
-    return h("details", { class: "passages" }, h("summary", null, t`Passages that come nearest`), inside);
+    return h("details", { class: "passages" }, h("summary", null, t`Closest passages`), inside);
   return h("section", { "aria-labelledby": "passages-title", class: "passages" }, h("h2", { id: "passages-title" }, again ? t`Other passages` : sortedBy(state) ? t`Passages by ${sortedBy(state)}` : t`Passages`), inside);
 }
 

@@ -58,7 +58,7 @@ export function pasting(signal, changed) {
       { class: "stacked", submit },
       h("label", { for: "paste-title" }, t`Title`),
       title,
-      h("label", { for: "paste-text" }, t`Text; Markdown is read as such`),
+      h("label", { for: "paste-text" }, t`Text or Markdown`),
       text,
       h("div", { class: "row" }, h("button", { class: "main" }, t`Store`)),
     ),

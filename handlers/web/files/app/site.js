@@ -29,13 +29,13 @@ export function siteForm(limits, signal, changed) {
   return h(
     "details",
     { class: "paste" },
-    h("summary", null, t`Add a page or a site of the web`),
+    h("summary", null, t`Add a web page or a website`),
     h(
       "form",
       { class: "stacked", submit },
       h("label", { for: "site-address" }, t`Address, on ${limits.hosts.join(", ")}`),
       address,
-      h("p", { class: "row" }, whole, h("label", { for: "site-whole" }, t`All pages of the site below it`)),
+      h("p", { class: "row" }, whole, h("label", { for: "site-whole" }, t`All pages below this address`)),
       h("div", { class: "row" }, h("button", { class: "main" }, t`Store`)),
     ),
     out,

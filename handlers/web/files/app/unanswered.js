@@ -3,31 +3,32 @@ import { get, perhaps, send } from "./api.js";
 import { h, problem, redraw } from "./dom.js";
 import { inWords } from "./inwords.js";
 import { address, read } from "./state.js";
+import { language, t } from "./texts.js";
 
 const shown = 20; // questions at first
-const day = (time) => new Date(time).toLocaleDateString("en", { day: "numeric", month: "long", year: "numeric" });
-const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${inWords(n)} times`);
+const day = (time) => new Date(time).toLocaleDateString(language, { day: "numeric", month: "long", year: "numeric" });
+const times = (n, last) => (n === 1 ? t`asked once, on ${last}` : n === 2 ? t`asked twice, last on ${last}` : t`asked ${inWords(n)} times, last on ${last}`);
 
 // unansweredQuestions is a card of those that were not answered.
 export const unansweredQuestions = (signal) =>
   askedQuestions(signal, {
     name: "unanswered",
-    title: "Questions without an answer",
-    about: "What people asked and the documents do not answer, or not for sure. A question that is answered later goes from here.",
-    empty: "Every question that was asked so far was answered.",
-    told: (one) => (one.verdict === "doubtful" ? "doubtful" : "not in here"),
-    more: (one) => one.filtered && "; only a part of the passages was searched",
+    title: t`Questions without an answer`,
+    about: t`Questions that the documents do not answer, or may not answer. A question leaves this list when a later search finds an answer.`,
+    empty: t`All questions so far were answered.`,
+    told: (one) => (one.verdict === "doubtful" ? t`doubtful` : t`not found`),
+    more: (one) => one.filtered && `; ${t`only a part of the passages was searched`}`,
   });
 
 // answeredQuestions is a card of those that were answered.
 export const answeredQuestions = (signal) =>
   askedQuestions(signal, {
     name: "answered",
-    title: "Questions with an answer",
-    about: "What people asked and the documents answer. What several of them asked is suggested to others who begin to type it.",
-    empty: "No question was answered yet.",
-    told: (one) => (one.offered ? "suggested" : "not suggested yet"),
-    more: (one) => one.restricted && "; to keys with the same filter only",
+    title: t`Questions with an answer`,
+    about: t`Questions that the documents answer. A question that several people asked is suggested while others type.`,
+    empty: t`No question has been answered yet.`,
+    told: (one) => (one.offered ? t`suggested` : t`not suggested yet`),
+    more: (one) => one.restricted && `; ${t`only to keys with the same filter`}`,
   });
 
 // askedQuestions is a card of questions; hidden where none are kept, or the key may not read them.
@@ -43,7 +44,7 @@ function askedQuestions(signal, { name, title, about, empty, told, more }) {
     try {
       await send("DELETE", `/v1/admin/${name}${question === undefined ? "" : `?question=${encodeURIComponent(question)}`}`, { signal });
       await load();
-      out.replaceChildren(h("p", null, "Forgotten."));
+      out.replaceChildren(h("p", null, t`Forgotten.`));
     } catch (error) {
       tell(error);
     }
@@ -56,10 +57,10 @@ function askedQuestions(signal, { name, title, about, empty, told, more }) {
       h(
         "small",
         null,
-        `${told(one)}, asked ${times(one.asked)}, ${one.asked > 1 ? "last " : ""}on ${day(one.last)}`,
+        `${told(one)}, ${times(one.asked, day(one.last))}`,
         more(one),
       ),
-      h("button", { type: "button", class: "quiet", "aria-label": `Forget ${one.question}`, click: forget(one.question) }, "Forget"),
+      h("button", { type: "button", class: "quiet", "aria-label": t`Forget ${one.question}`, click: forget(one.question) }, t`Forget`),
     );
   const load = async () => {
     const { keep, questions } = (await perhaps(get(`/v1/admin/${name}`, { signal }))) || { keep: 0, questions: [] };
@@ -69,14 +70,14 @@ function askedQuestions(signal, { name, title, about, empty, told, more }) {
       list,
       ...part.map(row),
       ...(part.length < questions.length
-        ? [h("li", null, h("button", { type: "button", click: () => ((all = true), load().catch(tell)) }, `Show all ${questions.length}`))]
+        ? [h("li", null, h("button", { type: "button", click: () => ((all = true), load().catch(tell)) }, t`Show all ${questions.length}`))]
         : []),
     );
     none.hidden = questions.length > 0;
     clear.hidden = questions.length === 0;
   };
   const none = h("p", null, empty);
-  const clear = h("button", { type: "button", class: "quiet", click: forget() }, "Forget all");
+  const clear = h("button", { type: "button", class: "quiet", click: forget() }, t`Forget all`);
   card.append(
     h("h2", { id: `${name}-title` }, title),
     h("p", null, about),

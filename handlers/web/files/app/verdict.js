@@ -4,8 +4,8 @@ import { t } from "./texts.js";
 
 const said = {
   found: ["yes", t`Found.`],
-  doubtful: ["perhaps", t`Doubtful: the answer may not be in here.`],
-  not_found: ["no", t`Not found: the answer is not in here.`],
+  doubtful: ["perhaps", t`Doubtful: the documents may not contain the answer.`],
+  not_found: ["no", t`Not found: the documents do not contain the answer.`],
 };
 
 // words returns a verdict for people; "" where there is none.

@@ -36,7 +36,7 @@ async function several(names, body, signal) {
   const places = names.map(() => h("div"));
   const questions = h("div");
   body.replaceChildren(
-    h("p", { class: "about" }, t`A question goes to ${list.format(names)}, and each answer says where it is from.`),
+    h("p", { class: "about" }, t`Questions go to ${list.format(names)}. Each answer names its collection.`),
     ...names.map((name, i) => h("section", { "aria-label": name }, h("h2", { class: "collection-name" }, name), places[i])),
     savedQuestions(),
     questions,
@@ -45,7 +45,7 @@ async function several(names, body, signal) {
     names.map(async (name, i) => {
       try {
         const found = await look(signal, name);
-        places[i].replaceChildren(...(found.standing.passages > 0 ? about(found) : [h("p", { class: "about soft" }, t`There is nothing in here yet.`)]));
+        places[i].replaceChildren(...(found.standing.passages > 0 ? about(found) : [h("p", { class: "about soft" }, t`This collection is empty.`)]));
         return found;
       } catch (error) {
         if (!signal.aborted) places[i].replaceChildren(problem(error));
@@ -86,7 +86,7 @@ export function offersFor(signal) {
 async function empty(body, signal) {
   const limits = await get("/v1/limits", { signal });
   body.replaceChildren(
-    h("p", { class: "lead" }, t`There is nothing in here yet.`, " ", limits.read_only ? t`This server only reads.` : t`Put some documents in, and ask them.`),
+    h("p", { class: "lead" }, t`This collection is empty.`, " ", limits.read_only ? t`This server does not accept changes.` : t`Add documents, then ask questions about them.`),
     limits.read_only ? "" : upload(limits, signal, () => document.dispatchEvent(new Event("state"))),
   );
 }
@@ -135,7 +135,7 @@ function about({ name, standing, documents, more }) {
   return [
     h("p", { class: "about" }, sentences.filter(Boolean), tune && h("span", { class: "soft" }, what)),
     unread.length > 0 &&
-      h("p", { class: "warning" }, t`No encoder here reads ${list.format(unread)}: such passages are found by their words alone. Make a collection for this language.`),
+      h("p", { class: "warning" }, t`No encoder here reads ${list.format(unread)}, so such passages are found only by their words. Create a collection for this language.`),
   ].filter(Boolean);
 }
 

@@ -14,15 +14,15 @@ export const named = (found) => [
 
 // How each kind of source says why it found a passage.
 const said = {
-  dense: () => t`Its meaning is near to that of the question.`,
+  dense: () => t`Its meaning is close to that of the question.`,
   lexical: (result, found) => {
     const words = sharedWords(found.asked || found.question, result, found.function_words);
-    return words.length > 0 ? t`It has words of the question: ${words.join(", ")}.` : t`It has words of the question.`;
+    return words.length > 0 ? t`It contains words of the question: ${words.join(", ")}.` : t`It contains words of the question.`;
   },
   late: () => t`Word by word, it matches the question well.`,
-  read: () => t`The reader takes its words for an answer.`,
+  read: () => t`The reader marked an answer in it.`,
   rerank: () => t`Read together with the question, it answers well.`,
-  earlier: () => t`It fits what was asked before.`,
+  earlier: () => t`It fits the earlier questions.`,
 };
 
 // reasons says why a passage was found: in words, the heaviest first, and with the numbers where

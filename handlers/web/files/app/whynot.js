@@ -93,14 +93,14 @@ async function find(given, limits, signal) {
 
 function fell(passage, ranking, sources) {
   const result = ranking.results.find((other) => keyOf(other) === keyOf(passage));
-  if (!result) return h("p", null, "No source that this method fuses has it among its candidates.");
+  if (!result) return h("p", null, "No source of this method has the passage among its candidates.");
   const behind = ranking.results[0].score - result.score;
   return [
     h(
       "p",
       null,
       result.rank === 1
-        ? "It is the first."
+        ? "The passage ranks first."
         : `Rank ${result.rank.toLocaleString("en")}, ${number(behind)} below the first.`,
     ),
     contributions(result, sources, ` under ${ranking.fusion}`),
