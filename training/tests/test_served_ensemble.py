@@ -17,7 +17,7 @@ from conclave_train.cli import main
 from conclave_train.data.records import Domain
 from conclave_train.errors import TrainingError
 from conclave_train.finding.server import Server
-from conftest import tiny_domain, write_checkpoint, write_domain
+from conftest import cached, tiny_domain, write_checkpoint, write_domain
 from test_joint import run
 from test_labelled import conclave
 
@@ -54,6 +54,7 @@ def test_an_ensemble_for_an_expert_of_another_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = conclave()
+    cached("bundles")  # and with them the runtime
     monkeypatch.chdir(tmp_path)
     passages, questions = lines(DOMAIN, tmp_path / "data")
     peer, own = tmp_path / "peer", tmp_path / "own"
