@@ -116,17 +116,18 @@ func (q *PriorQuestions) weightedAnswers(size float64) []RankedQuestion {
 
 // PriorQuestions returns the answers of a gate to the questions of the collection's domain, to the same without the
 // passages that answer, and to the unanswerable ones, which are of other domains or ask nothing. The gate is
-// withoutLate if the only dense source is an encoder of its own (fusion.ForeignCloseness). It fails without questions,
-// without that gate, or if the sources are neither these nor have late interaction.
+// withoutLate if the only dense source is an encoder of its own (fusion.ForeignCloseness), without late interaction. It
+// fails without questions, without that gate, or if the sources are neither these nor have late interaction.
 func (e *Evidence) PriorQuestions(
 	domain string, gate, withoutLate *fusion.Gate, specialists int,
 ) (PriorQuestions, error) {
 	out := PriorQuestions{Domain: domain}
 	late := func(s fusion.ObservedSource) bool { return s.Kind == fusion.Late }
-	if len(e.Questions) > 0 && fusion.ForeignCloseness(e.Questions[0].Sources) {
-		gate = withoutLate
-	} else if len(e.Questions) > 0 && !slices.ContainsFunc(e.Questions[0].Sources, late) {
+	if len(e.Questions) > 0 && !slices.ContainsFunc(e.Questions[0].Sources, late) {
 		gate = nil
+		if foreign, _ := fusion.ForeignCloseness(e.Questions[0].Sources); foreign {
+			gate = withoutLate
+		}
 	}
 	if gate == nil || len(e.Questions) == 0 {
 		return out, errors.New(

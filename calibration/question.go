@@ -312,6 +312,8 @@ type evidenceLine struct {
 	Ranks  [][]int     `json:"ranks"`
 	Grades []float64   `json:"grades"`
 	Missed []float64   `json:"missed"`
+	// Spread has for each of Kinds the standard deviation of its scores of random passages; 0: these were not asked for.
+	Spread []float64 `json:"spread"`
 }
 
 // Write writes the data that gates are fitted on, one line of JSON for each question, with so many specialists asked.
@@ -347,6 +349,10 @@ func (q *Question) evidenceLine() evidenceLine {
 	for i, s := range q.Sources {
 		columns[i] = s.Column
 		e.Kinds = append(e.Kinds, s.Kind)
+		e.Spread = append(e.Spread, 0)
+		if len(s.Random) > 0 {
+			e.Spread[i] = s.RandomDeviation()
+		}
 	}
 	missed := maps.Clone(q.Relevant)
 	q.Table.Each(fusion.Exact, func(row int, own []float64) {

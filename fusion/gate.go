@@ -45,7 +45,7 @@ func (s *Settings) gateFor(sources []ObservedSource) *Gate {
 func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	near := Closeness(in.Sources)
 	if s.Foreign {
-		near = ForeignCloseness(in.Sources)
+		near, _ = ForeignCloseness(in.Sources)
 	}
 	fitted := s.Chances != nil && (!s.CloseOnly || near)
 	if len(r.Items) == 0 && fitted { // of no passages none answers
@@ -118,7 +118,7 @@ type Gate struct {
 	// encoder (ObservedSource.Foreign) is multiplied by Spread divided by its own; 0: it is not.
 	Spread float64 `yaml:"spread,omitempty" json:"spread,omitempty"`
 	// ForeignWords is what the weights of BM25, phrases and nearness are multiplied by where the only dense source is
-	// an encoder of its own, without late interaction (ForeignCloseness); 0: 1.
+	// an encoder of its own (ForeignCloseness); 0: 1.
 	ForeignWords float64 `yaml:"foreign_words,omitempty" json:"foreign_words,omitempty"`
 	// intercept of late interaction's logarithmic weight
 	Tokens float64 `yaml:"tokens,omitempty"  json:"tokens,omitempty"`
@@ -170,7 +170,7 @@ func (g *Gate) Weigh(into []Source, sources []ObservedSource, f Features) []Sour
 	if f.Lexical != nil {
 		words = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical)+g.Exact*f.Exact+g.Symbols*f.Symbols, maxLogWeight))
 	}
-	if g.ForeignWords > 0 && ForeignCloseness(sources) {
+	if foreign, _ := ForeignCloseness(sources); foreign && g.ForeignWords > 0 {
 		words *= g.ForeignWords
 	}
 	near, beside := g.nearness(sources, f, words)
@@ -219,7 +219,7 @@ func (g *Gate) scaleOf(s *ObservedSource) float64 {
 	if !s.Foreign || g.Spread == 0 || len(s.Random) < LeastRandom {
 		return 1
 	}
-	return g.Spread / s.randomDeviation()
+	return g.Spread / s.RandomDeviation()
 }
 
 // nearness returns the weights of nearness (near) and of BM25 next to it (beside). words is the weight that BM25 has

@@ -249,22 +249,27 @@ func TestScoresOfAnotherEncoder(t *testing.T) {
 	}
 }
 
-// TestWordsBesideAnotherEncoder: where an encoder of its own is the only dense source, words count by ForeignWords;
-// beside late interaction, or with the base, as ever.
+// TestWordsBesideAnotherEncoder: where an encoder of its own is the only dense source, words count by ForeignWords,
+// also beside late interaction by its states; beside the base's late interaction, or with the base, as ever.
 func TestWordsBesideAnotherEncoder(t *testing.T) {
 	g := &Gate{Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures), Phrases: .5,
-		ForeignWords: .1}
-	f := Features{Dense: [][]float64{make([]float64, denseFeatures)}, Lexical: make([]float64, lexicalFeatures)}
+		Late: make([]float64, lateFeatures), ForeignWords: .1}
+	f := Features{
+		Dense: [][]float64{make([]float64, denseFeatures)}, Lexical: make([]float64, lexicalFeatures),
+		Late: make([]float64, lateFeatures),
+	}
 	foreign := ObservedSource{Kind: Generalist, Foreign: true}
 	words, phrases := ObservedSource{Kind: Lexical}, ObservedSource{Kind: Phrases}
 	for name, c := range map[string]struct {
 		sources []ObservedSource
 		want    float64
 	}{
-		"alone":            {[]ObservedSource{foreign, words, phrases}, .1},
-		"late interaction": {[]ObservedSource{foreign, words, phrases, {Kind: Late}}, 1},
-		"the base":         {[]ObservedSource{{Kind: Base}, words, phrases}, 1},
-		"a relative of it": {[]ObservedSource{{Kind: Generalist}, words, phrases}, 1},
+		"alone":                {[]ObservedSource{foreign, words, phrases}, .1},
+		"the base's late":      {[]ObservedSource{foreign, words, phrases, {Kind: Late}}, 1},
+		"its late interaction": {[]ObservedSource{foreign, words, phrases, {Kind: Late, Foreign: true}}, .1},
+		"the base":             {[]ObservedSource{{Kind: Base}, words, phrases}, 1},
+		"the default":          {[]ObservedSource{{Kind: Base}, words, phrases, {Kind: Late}}, 1},
+		"a relative of it":     {[]ObservedSource{{Kind: Generalist}, words, phrases}, 1},
 	} {
 		got := g.Weigh(nil, c.sources, f)
 		if math.Abs(got[1].Weight-c.want) > 1e-12 || math.Abs(got[2].Weight-c.want/2) > 1e-12 {

@@ -119,17 +119,19 @@ func signalSources(sources []ObservedSource) (dense, late, words *ObservedSource
 
 // Closeness reports whether the sources have all signals that the confidences of an
 // uncalibrated collection are computed from: a dense source that is no specialist, words,
-// and late interaction.
+// and late interaction by the base's states.
 func Closeness(sources []ObservedSource) bool {
 	dense, late, words := signalSources(sources)
-	return dense != nil && late != nil && words != nil
+	return dense != nil && late != nil && !late.Foreign && words != nil
 }
 
 // ForeignCloseness reports whether the sources have all signals that the confidences by an encoder of its own are
-// computed from (ObservedSource.Foreign): that as the dense source, and words, without late interaction.
-func ForeignCloseness(sources []ObservedSource) bool {
-	dense, late, words := signalSources(sources)
-	return dense != nil && dense.Foreign && late == nil && words != nil
+// computed from (ObservedSource.Foreign): that as the dense source, and words. late says that late interaction takes
+// part, by the states of such an encoder; with the base's there is no such closeness.
+func ForeignCloseness(sources []ObservedSource) (close, late bool) {
+	dense, tokens, words := signalSources(sources)
+	close = dense != nil && dense.Foreign && (tokens == nil || tokens.Foreign) && words != nil
+	return close, close && tokens != nil
 }
 
 // LeastRandom is how many random passages there have to be for a confidence. With 16 of the 128
@@ -210,8 +212,8 @@ func (s *ObservedSource) beyondRandom(score float64, passage rank.Ordinal) (abov
 	return above, above / math.Max(math.Sqrt(math.Max(squares/n-mean*mean, 0)), leastDeviation)
 }
 
-// randomDeviation returns the standard deviation of the source's scores of random passages, leastDeviation at least.
-func (s *ObservedSource) randomDeviation() float64 {
+// RandomDeviation returns the standard deviation of the source's scores of random passages, leastDeviation at least.
+func (s *ObservedSource) RandomDeviation() float64 {
 	scores := make([]float64, len(s.Random))
 	for i, h := range s.Random {
 		scores[i] = float64(h.Score)

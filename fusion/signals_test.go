@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"example.org/conclave/internal/rank"
@@ -71,6 +72,16 @@ func TestSignalsByHand(t *testing.T) {
 	}
 	if !Closeness(sources) || Closeness(sources[:2]) || Closeness(weighed[1:]) {
 		t.Error("closeness takes a generalist, words and late interaction")
+	}
+	other := slices.Clone(sources)
+	for i := range other {
+		other[i].Foreign = true
+	}
+	if foreign, late := ForeignCloseness(other); Closeness(other) || !foreign || !late {
+		t.Error("that of another encoder is not the base's")
+	}
+	if foreign, _ := ForeignCloseness(sources); foreign {
+		t.Error("that of the base is taken for another encoder's")
 	}
 }
 

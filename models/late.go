@@ -32,7 +32,4 @@ func (v *validation) late() {
 	if x.Representatives != "" {
 		v.fail("representatives", "a late expert has none")
 	}
-	if x.Prefix != (Prefix{}) {
-		v.fail("prefix", "a late expert has none")
-	}
 }

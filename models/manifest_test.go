@@ -266,7 +266,7 @@ func TestKeysOfOtherKinds(t *testing.T) {
 		"pooling: mean":                {"dense", "late"},
 		"longest_span: 3":              {"reader"},
 		"template: text":               {"dense", "late", "reader"},
-		"prefix: {question: q}":        {"dense"},
+		"prefix: {question: q}":        {"dense", "late"},
 		"similarity: inner-product":    {"dense", "late"},
 		"question: {file: f}":          {"dense", "late"},
 		"passage: {file: f}":           {"dense", "late"},

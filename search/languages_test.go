@@ -170,6 +170,17 @@ func TestVerdictOfForeignSources(t *testing.T) {
 		!strings.Contains(strings.Join(r.Notes, "\n"), "nothing was fitted to questions in Chinese") {
 		t.Errorf("Chinese, without a fit: %q by %+v, notes %q", r.Verdict, r.Judged, r.Notes)
 	}
+	s.config.Late.Languages = nil
+	s.config.Late.Foreign = true
+	s.config.Defaults.Foreign.Late = true
+	r = s.ask(t, Request{Question: chinese, Fusion: methodsOf(fusion.MethodGate)})
+	if got := statuses(r)[s.config.Late.Name]; got != string(reply.StatusOK) || !strings.Contains(
+		strings.Join(r.Notes, "\n"), "nothing was fitted to questions in Chinese") {
+		t.Errorf("with late interaction for all languages, which is %q: notes %q", got, r.Notes)
+	}
+	s.config.Late.Languages = learned.Languages{"en"}
+	s.config.Late.Foreign = false
+	s.config.Defaults.Foreign.Late = false
 	if r := s.ask(t, Request{Question: chinese, Fusion: methodsOf("rrf")}); r.Verdict != "" {
 		t.Errorf("by a method without verdicts: %q", r.Verdict)
 	}

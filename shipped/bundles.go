@@ -71,31 +71,44 @@ func ReadDeltas(files fs.FS) ([]*convert.Delta, error) {
 func WantedExperts(cache provision.Cache, deltas []*convert.Delta, full bool) []WantedBundle {
 	var all []WantedBundle
 	for _, d := range deltas {
-		want := func(name, precision, accepted string) {
-			folder := cache.Bundle(name)
-			all = append(all, WantedBundle{
-				Name: name, Folder: folder,
-				accept: func(b *models.Bundle) error { return checkMerged(b, d, accepted) },
-				make: func(ctx context.Context, checkpoint string) error {
-					_, err := d.Merge(ctx, folder, convert.Options{Base: checkpoint, Int8: precision == models.PrecisionInt8})
-					return err
-				},
-			})
-		}
-		if d.Manifest.Kind == models.KindDesireMe {
-			want(d.Manifest.Name, "", "") // a head has one precision
-			continue
-		}
-		accepted := ""
-		if d.Manifest.Kind == models.KindLate {
-			accepted = models.PrecisionInt8
-		}
-		want(d.Manifest.Name, models.PrecisionInt8, accepted)
-		if full || d.Manifest.Kind == models.KindLate {
-			want(InFull(d.Manifest.Name), models.PrecisionFP32, models.PrecisionFP32)
+		switch name := d.Manifest.Name; d.Manifest.Kind {
+		case models.KindDesireMe:
+			all = append(all, wantMerged(cache, d, name, "", "")) // a head has one precision
+		case models.KindLate:
+			all = append(all, wantedLate(cache, d, true)...)
+		default:
+			all = append(all, wantMerged(cache, d, name, models.PrecisionInt8, ""))
+			if full {
+				all = append(all, wantMerged(cache, d, InFull(name), models.PrecisionFP32, models.PrecisionFP32))
+			}
 		}
 	}
 	return all
+}
+
+// wantedLate returns the merged bundles of a delta of late interaction: in 8 bits, and with full in full precision,
+// too.
+func wantedLate(cache provision.Cache, d *convert.Delta, full bool) []WantedBundle {
+	name := d.Manifest.Name
+	all := []WantedBundle{wantMerged(cache, d, name, models.PrecisionInt8, models.PrecisionInt8)}
+	if full {
+		all = append(all, wantMerged(cache, d, InFull(name), models.PrecisionFP32, models.PrecisionFP32))
+	}
+	return all
+}
+
+// wantMerged returns the bundle with a name that is merged from a delta in a precision. One that is there in the
+// precision accepted is kept; "": in any.
+func wantMerged(cache provision.Cache, d *convert.Delta, name, precision, accepted string) WantedBundle {
+	folder := cache.Bundle(name)
+	return WantedBundle{
+		Name: name, Folder: folder,
+		accept: func(b *models.Bundle) error { return checkMerged(b, d, accepted) },
+		make: func(ctx context.Context, checkpoint string) error {
+			_, err := d.Merge(ctx, folder, convert.Options{Base: checkpoint, Int8: precision == models.PrecisionInt8})
+			return err
+		},
+	}
 }
 
 // checkMerged returns nil if this version would make the very bundle b of the delta d, in the given precision ("":

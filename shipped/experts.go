@@ -15,11 +15,12 @@ import (
 // shipped by that alone: to add an expert, add its name.
 //
 //go:embed README.md answers.yaml calibration.yaml confidence.yaml amazon covid
-//go:embed desire-me fairytale late medquad multilingual-confidence.yaml multilingual-unspaced-verdict.yaml
-//go:embed multilingual-verdict.yaml nq policy reader verdict.yaml wiki
+//go:embed desire-me fairytale late medquad multilingual-confidence.yaml multilingual-late
+//go:embed multilingual-late-confidence.yaml multilingual-late-unspaced-verdict.yaml multilingual-late-verdict.yaml
+//go:embed multilingual-unspaced-verdict.yaml multilingual-verdict.yaml nq policy reader verdict.yaml wiki
 var FS embed.FS
 
-// expertNames returns the names of the shipped experts in ascending order, without the reader's.
+// expertNames returns the names of the shipped experts of the base in ascending order, without the reader's.
 func expertNames() []string {
 	entries, err := fs.ReadDir(FS, ".")
 	if err != nil {
@@ -27,7 +28,7 @@ func expertNames() []string {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() && e.Name() != Reader {
+		if e.IsDir() && e.Name() != Reader && e.Name() != MultilingualLate {
 			names = append(names, e.Name())
 		}
 	}

@@ -36,7 +36,7 @@ func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkExpert(t, name, files)
+		checkExpert(t, name, provision.BaseSHA256(), files)
 		if m, err := convert.OpenDelta(files); err == nil && m.Manifest.Kind == models.KindDense &&
 			m.Manifest.Vectors.Representatives == "" {
 			t.Errorf("%s: no representatives; familiarity needs them", name)
@@ -57,8 +57,15 @@ func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 		t.Error("no expert in shipped/comparison")
 	}
 	for _, name := range compared {
-		checkExpert(t, name, os.DirFS("comparison/"+name))
+		checkExpert(t, name, provision.BaseSHA256(), os.DirFS("comparison/"+name))
 	}
+	// The checkpoint that package e5s writes of the weights that setup fetches.
+	const multilingual = "060d28a4043542c554f499cfdb17246992faa1d8eae90a04d3979853b63db3f2"
+	late, err := fs.Sub(FS, MultilingualLate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkExpert(t, MultilingualLate, multilingual, late)
 }
 
 // comparisons names the folders in shipped/comparison.
@@ -77,8 +84,8 @@ func comparisons(t *testing.T) []string {
 	return names
 }
 
-// checkExpert reports what is wrong with the bundle in files.
-func checkExpert(t *testing.T, name string, files fs.FS) {
+// checkExpert reports what is wrong with the bundle in files, a delta of the base with a SHA-256.
+func checkExpert(t *testing.T, name, base string, files fs.FS) {
 	t.Helper()
 	d, err := convert.OpenDelta(files)
 	if err != nil {
@@ -92,8 +99,8 @@ func checkExpert(t *testing.T, name string, files fs.FS) {
 	if name == "base" || strings.HasSuffix(name, "-fp32") || strings.HasSuffix(name, "-int8") {
 		t.Errorf("%s: the base and names that end with a precision are for what setup makes", name)
 	}
-	if want := provision.BaseSHA256(); m.Base.WeightsSHA256 != want {
-		t.Errorf("%s: it changes a base with SHA-256 %s; setup fetches one with %s", name, m.Base.WeightsSHA256, want)
+	if m.Base.WeightsSHA256 != base {
+		t.Errorf("%s: it changes a base with SHA-256 %s; setup has one with %s", name, m.Base.WeightsSHA256, base)
 	}
 	sure := m.Kind == models.KindDense // the others are sure of nothing: the gate weighs them
 	if d.Tied() == (m.Kind == models.KindDesireMe) ||
@@ -161,6 +168,23 @@ func TestDataLicence(t *testing.T) {
 	}
 }
 
+// TestChooseForLanguages: what has no bundle is left out, and a collection has one late interaction at most.
+func TestChooseForLanguages(t *testing.T) {
+	all, older := []string{Multilingual, MultilingualLate}, []string{Multilingual}
+	for _, c := range []struct {
+		codes, has []string
+		want       string
+	}{
+		{[]string{"en"}, all, "default"}, {[]string{"de"}, all, "multilingual,multilingual-late"},
+		{[]string{"de", "fr"}, older, "multilingual"}, {[]string{"de"}, nil, "default"},
+		{[]string{"de", "en"}, all, "default,multilingual"}, {[]string{"zh"}, []string{MultilingualLate}, "default"},
+	} {
+		if got := ChooseForLanguages(c.codes, func(name string) bool { return slices.Contains(c.has, name) }); got != c.want {
+			t.Errorf("%q with %q: %s, want %s", c.codes, c.has, got, c.want)
+		}
+	}
+}
+
 // TestCommittedExpertsAreShipped: a bundle that is committed here and not
 // named in the go:embed line was forgotten there.
 func TestCommittedExpertsAreShipped(t *testing.T) {
@@ -173,7 +197,7 @@ func TestCommittedExpertsAreShipped(t *testing.T) {
 	}
 	for _, file := range strings.Fields(string(out)) {
 		if folder, name := path.Split(file); name == models.ManifestFile && strings.Count(file, "/") == 1 &&
-			!slices.Contains(append(expertNames(), Reader), path.Clean(folder)) {
+			!slices.Contains(append(expertNames(), MultilingualLate, Reader), path.Clean(folder)) {
 			t.Errorf(
 				"%s is committed: name %s in the go:embed line of experts.go, or keep it elsewhere",
 				file,

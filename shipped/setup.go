@@ -24,7 +24,7 @@ type Setup struct {
 	Folder string
 	// Full makes the experts in full precision too, as the provider cuda does, which has no kernels for 8 bits.
 	Full bool
-	// Languages fetches the encoder for many languages and makes its bundle, Multilingual.
+	// Languages fetches the encoder for many languages and makes its bundles, Multilingual and MultilingualLate.
 	Languages bool
 	// Usual makes only those shipped experts that a collection has by default.
 	Usual    bool
@@ -38,6 +38,7 @@ func (s *Setup) deltasToImport() ([]*convert.Delta, error) {
 	switch s.Folder {
 	case "":
 		all, err := ReadDeltas(FS)
+		all = slices.DeleteFunc(all, func(d *convert.Delta) bool { return d.Manifest.Name == MultilingualLate })
 		if s.Usual {
 			all = slices.DeleteFunc(
 				all,
@@ -108,7 +109,7 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 		if err := s.makeMultilingual(ctx, cache, pip); err != nil {
 			return nil, err
 		}
-		names = append(names, Multilingual)
+		names = append(names, Multilingual, MultilingualLate)
 	}
 	_, _ = fmt.Fprintf(
 		s.Out, "experts: %s: verified, in %s\n", strings.Join(append([]string{Base}, names...), ", "), cache.Bundle(""),
@@ -175,7 +176,7 @@ func CheckName(name string, d *convert.Delta) error {
 	if isBaseName(name) {
 		return fmt.Errorf("the name %q is the base encoder's: %w", name, ErrNameTaken)
 	}
-	if !slices.Contains(expertNames(), name) && name != Reader {
+	if !slices.Contains(append(expertNames(), MultilingualLate, Reader), name) {
 		return nil
 	}
 	files, err := fs.Sub(FS, name)
@@ -195,7 +196,9 @@ func CheckName(name string, d *convert.Delta) error {
 // checkForeignName returns an error that wraps ErrNameTaken if setup makes a bundle with this name.
 func checkForeignName(name string) error {
 	if isBaseName(name) || slices.Contains(expertNames(), name) || name == Reader ||
-		name == Multilingual || name == InFull(Multilingual) {
+		slices.ContainsFunc([]string{Multilingual, MultilingualLate}, func(own string) bool {
+			return name == own || name == InFull(own)
+		}) {
 		return fmt.Errorf("the name %q is that of a bundle which conclave makes itself: %w", name, ErrNameTaken)
 	}
 	return nil

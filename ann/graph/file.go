@@ -13,7 +13,7 @@ import (
 // lists of each level from level 0.
 const (
 	fileKind    = "hnsw"
-	fileVersion = 2
+	fileVersion = 1
 
 	startsAt = iota - 2
 	ordinalsAt

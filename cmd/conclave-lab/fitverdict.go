@@ -135,7 +135,7 @@ func (x *fitVerdictCommand) judgeDomain(
 		bar := cli.NewProgress(term.Err)
 		defer bar.Finish()
 		o := evaluation.Reading(l.Engine, l, bar.Counting("reading", "questions"))
-		if o == nil || l.LineUp().Late == nil { // the reader reads English
+		if late := l.LineUp().Late; o == nil || late == nil || late.Foreign { // the reader reads English
 			return nil
 		}
 		x.reader = o.Reader

@@ -30,6 +30,9 @@ func chosenText(choice indexing.LanguageChoice) string {
 		by = "they are encoded by " + wording.List(choice.Experts)
 	}
 	text := fmt.Sprintf("the passages are in %s: %s, and %s (--language en, another code or multi chooses otherwise)", of, by, words)
+	if choice.WithoutLate {
+		text += "\nlate interaction for " + shipped.Multilingual + " is not there: `conclave setup --languages` makes it"
+	}
 	if choice.Missing && len(choice.Experts) > 0 {
 		text += "\n" + foreignText(choice.Languages, choice.Experts)
 	}

@@ -45,7 +45,8 @@ The base encoder and the shipped experts are made in 8 bits. base-fp32 and late-
 are the same in full precision; --fp32 makes NAME-fp32 of every expert and of the reader.
 
 With --languages the weights of multilingual-e5-small are fetched, too (91 MB), and imported as the expert
-multilingual, which reads a hundred languages.
+multilingual, which reads a hundred languages, and as its late interaction,
+multilingual-late.
 
 With --provider cuda the runtime is one that uses a GPU, and the libraries of CUDA and cuDNN are
 fetched, too: 1.4 GB, which take 2.2 GB on disk. They are found without LD_LIBRARY_PATH. The driver is

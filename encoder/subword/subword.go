@@ -30,6 +30,7 @@ type Tokenizer struct {
 	scripts []*unicode.RangeTable // that the vocabulary has the words of
 	strange []bool                // by id
 	whole   []string
+	texts   []string // of the pieces, by id, without a space in front
 }
 
 // Kind returns the type of the model in a tokenizer.json: WordPiece, BPE, Unigram or another. Of older files, which
@@ -91,9 +92,9 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, t.fillKnown(ids, text)
 }
 
-// fillKnown sets t's special ids, covered scripts, strange pieces and whole words. ids has the id of each piece of the
-// vocabulary. text returns the text of a piece, and whether it begins a word. It fails if a token that stands around
-// texts (t.frame) is missing.
+// fillKnown sets t's special ids, covered scripts, texts of pieces, strange pieces and whole words. ids has the id of
+// each piece of the vocabulary. text returns the text of a piece, and whether it begins a word. It fails if a token
+// that stands around texts (t.frame) is missing.
 func (t *Tokenizer) fillKnown(ids map[string]int, text func(piece string) (string, bool)) error {
 	id := func(name string) (int32, bool) {
 		at, ok := ids[name]
@@ -114,12 +115,14 @@ func (t *Tokenizer) fillKnown(ids map[string]int, text func(piece string) (strin
 	t.scripts = coveredScripts(order, text)
 	most := ids[order[len(order)-1]]
 	t.strange = make([]bool, min(most, 4*len(ids)+1024)+1)
+	t.texts = make([]string, len(t.strange))
 	known := map[string]bool{}
 	for _, piece := range order {
 		plain, begins := text(piece)
 		first, _ := utf8.DecodeRuneInString(plain)
 		at := ids[piece]
 		if at < len(t.strange) {
+			t.texts[at] = plain
 			t.strange[at] = int32(at) == t.unknown || first == utf8.RuneError && plain != "" ||
 				unicode.IsLetter(first) && !t.coversScript(first)
 		}
@@ -151,8 +154,7 @@ func coveredScripts(pieces []string, text func(piece string) (string, bool)) (co
 		plain, begins := text(piece)
 		first, _ := utf8.DecodeRuneInString(plain)
 		// Some scripts put no spaces between words.
-		if !unicode.IsLetter(first) || !begins && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana,
-			unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+		if !unicode.IsLetter(first) || !begins && !IsUnspaced(first) {
 			continue
 		}
 		if last == nil || !unicode.Is(last, first) {
@@ -172,6 +174,20 @@ func coveredScripts(pieces []string, text func(piece string) (string, bool)) (co
 		}
 	}
 	return covered
+}
+
+// IsUnspaced reports whether a letter is of a script that is written without spaces between words.
+func IsUnspaced(letter rune) bool {
+	return unicode.In(letter, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+		unicode.Myanmar)
+}
+
+// Text returns the text of a piece, without the space that it may begin with; "" for an impossible id.
+func (t *Tokenizer) Text(id int32) string {
+	if id < 0 || int(id) >= len(t.texts) {
+		return ""
+	}
+	return t.texts[id]
 }
 
 // coversScript reports whether the vocabulary covers the script of a letter (coveredScripts). It returns true for

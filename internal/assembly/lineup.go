@@ -96,12 +96,12 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		gateOf(&made.Defaults, record)
 		chancesOf(&made.Defaults, record)
 	}
-	if err == nil && made.Late != nil && made.Defaults.Gate != nil {
+	if err == nil && ofBase(made.Late) && made.Defaults.Gate != nil {
 		made.Defaults.Answerability, err = answerabilityOf(record)
 	}
 	calibrated := record != nil && len(record.Chances) > 0
 	if err == nil && !calibrated && slices.ContainsFunc(a.Experts.Dense(), isMultilingual) {
-		made.Defaults.Foreign, err = foreignFits(a.analysis)
+		made.Defaults.Foreign, err = foreignFits(a.analysis, made.Late != nil && !ofBase(made.Late))
 	}
 	if err != nil {
 		return made, err
@@ -267,9 +267,9 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 }
 
 // shippedGate sets the gate in made.Defaults to the shipped one, for a collection without a calibration, and with late
-// interaction also the shipped confidences, which were fitted with it. It does nothing if there is no dense expert, an
-// expert's vectors do not have unit length, for which the gate does not hold, or no gate is shipped. It fails if a
-// shipped file is damaged.
+// interaction by the base's states also the shipped confidences, which were fitted with it. It does nothing if there is
+// no dense expert, an expert's vectors do not have unit length, for which the gate does not hold, or no gate is
+// shipped. It fails if a shipped file is damaged.
 func (a *Assembly) shippedGate(made *search.LineUp) error {
 	dense := a.Experts.Dense()
 	longer := func(e *experts.Expert) bool { return !e.Bundle.Manifest.UnitLength() }
@@ -282,7 +282,7 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 	}
 	gateOf(&made.Defaults, record)
 	prior, err := shippedPrior()
-	if prior != nil && made.Late != nil {
+	if prior != nil && ofBase(made.Late) {
 		made.Defaults.Chances, made.Defaults.ChancesBasis = prior.Chances, reply.BasisShipped
 	}
 	return err
@@ -302,28 +302,33 @@ func answerabilityOf(record *calibration.Record) (*learned.Answerability, error)
 	return out, nil
 }
 
+// ofBase reports whether late interaction is by the states of the base encoder or a relative of it, with which the
+// shipped confidence and verdict were fitted; false for nil.
+func ofBase(late *learned.Expert) bool { return late != nil && !late.Foreign }
+
 // isMultilingual reports whether an expert is the one for many languages that setup fetches.
 func isMultilingual(e *experts.Expert) bool { return shipped.IsMultilingual(&e.Bundle.Manifest) }
 
 // foreignFits returns the shipped confidences and verdicts of the expert for many languages, where it is the only dense
-// source, in a collection whose words are analysed in this way; nil if the program has none. It fails if a shipped fit
-// cannot be parsed.
-func foreignFits(analysis forms.Analysis) (*learned.ForeignFits, error) {
-	prior, err := parseShipped(shipped.ForeignConfidence, calibration.ParsePrior)
+// source, with late interaction by its states or without, in a collection whose words are analysed in this way; nil if
+// the program has none. It fails if a shipped fit cannot be parsed.
+func foreignFits(analysis forms.Analysis, late bool) (*learned.ForeignFits, error) {
+	files := shipped.FilesOf(late)
+	prior, err := parseShipped(files.Confidence, calibration.ParsePrior)
 	if prior == nil || err != nil {
 		return nil, err
 	}
-	verdict, err := parseShipped(shipped.ForeignVerdict, calibration.ParseVerdict)
+	verdict, err := parseShipped(files.Verdict, calibration.ParseVerdict)
 	if verdict == nil || err != nil {
 		return nil, err
 	}
-	fits := &learned.ForeignFits{Chances: prior.Chances, Answerability: learned.Answerability{
+	fits := &learned.ForeignFits{Late: late, Chances: prior.Chances, Answerability: learned.Answerability{
 		Chance: &verdict.Answerable.Chance, Thresholds: verdict.Answerable.Thresholds,
 	}}
 	if !analysis.HasGrams() {
 		return fits, nil
 	}
-	unspaced, err := parseShipped(shipped.UnspacedVerdict, calibration.ParseVerdict)
+	unspaced, err := parseShipped(files.Unspaced, calibration.ParseVerdict)
 	if unspaced == nil || err != nil {
 		return nil, err
 	}

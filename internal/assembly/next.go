@@ -19,12 +19,17 @@ type Improvement struct {
 func (a *Assembly) Improvements() []Improvement {
 	experts := a.Engine.Experts()
 	late := slices.ContainsFunc(experts, func(x learned.ExpertInfo) bool { return x.Kind == reply.KindLate })
-	base := slices.ContainsFunc(experts, func(x learned.ExpertInfo) bool { return x.Name == shipped.Base })
+	has := func(name string) bool {
+		return slices.ContainsFunc(experts, func(x learned.ExpertInfo) bool { return x.Name == name })
+	}
+	base := has(shipped.Base)
 	switch {
 	case len(experts) == 0:
 		return []Improvement{{"meaning beside words", []string{shipped.Base}}}
 	case base && !late:
 		return []Improvement{{"late interaction", []string{shipped.Late}}}
+	case has(shipped.Multilingual) && !late:
+		return []Improvement{{"late interaction", []string{shipped.MultilingualLate}}}
 	}
 	var out []Improvement
 	if base && a.LineUp().Reference == "" {

@@ -27,6 +27,8 @@ type LanguageChoice struct {
 	Analysis  forms.Analysis // of their words
 	// Missing says that the expert for other languages than English is not there, and that default ones were chosen.
 	Missing bool
+	// WithoutLate says that late interaction for that expert is not there.
+	WithoutLate bool
 }
 
 // mostPeeked is how many passages are read ahead to tell the languages of a new collection.
@@ -114,9 +116,9 @@ func (s *toldStream) Next() (corpus.Passage, error) {
 // be chosen: the language is English or not clear. The error is an *ExpertChoiceError if o.Experts names an unknown
 // expert.
 //
-// Passages in one other language are encoded by the expert that reads many, and those in several languages, of which
-// one is English, by the default experts, too. If that expert has no bundle here, choice.Missing is set, and the
-// default experts are chosen.
+// Passages in one other language are encoded by the expert that reads many and its late interaction, and those in
+// several languages, of which one is English, by that expert and the default ones. If it has no bundle here,
+// choice.Missing is set, and the default experts are chosen; if its late interaction has none, choice.WithoutLate is.
 func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoice, ok bool, err error) {
 	switch o.Language {
 	case "", LanguageAuto:
@@ -140,12 +142,14 @@ func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoic
 	}
 	asked := o.Experts
 	if asked == "" {
-		choice.Missing = !experts.HasBundle(o.Config, shipped.Multilingual)
+		has := func(name string) bool { return experts.HasBundle(o.Config, name) }
+		choice.Missing = !has(shipped.Multilingual)
 		codes := choice.Languages
 		if o.Language == LanguageMulti {
 			codes = append(slices.Clone(codes), LanguageMulti) // others than were seen so far
 		}
-		asked = shipped.ChooseForLanguages(codes, !choice.Missing)
+		asked = shipped.ChooseForLanguages(codes, has)
+		choice.WithoutLate = asked == shipped.Multilingual
 	}
 	choice.Experts, err = shipped.Chosen(asked)
 	if err != nil {

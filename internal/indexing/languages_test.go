@@ -46,9 +46,14 @@ func TestChooseByLanguage(t *testing.T) {
 	words := store.UnicodeWords()
 	lucene := words
 	lucene.Analysis = forms.Lucene
-	with := configs.Config{Bundles: t.TempDir()}
-	if _, err := tiny.Write(filepath.Join(with.Bundles, shipped.Multilingual), tiny.Expert{}); err != nil {
-		t.Fatal(err)
+	with, older := configs.Config{Bundles: t.TempDir()}, configs.Config{Bundles: t.TempDir(), Cache: t.TempDir()}
+	for _, folder := range []string{
+		filepath.Join(with.Bundles, shipped.Multilingual), filepath.Join(with.Bundles, shipped.MultilingualLate),
+		filepath.Join(older.Bundles, shipped.Multilingual),
+	} {
+		if _, err := tiny.Write(folder, tiny.Expert{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	without := configs.Config{Bundles: t.TempDir(), Cache: t.TempDir()}
 	for name, c := range map[string]struct {
@@ -60,14 +65,16 @@ func TestChooseByLanguage(t *testing.T) {
 	}{
 		"English":         {Options{Config: with}, []corpus.Passage{english, english}, nil, "", false},
 		"nothing to read": {Options{Config: with}, nil, nil, "", false},
-		"German": {Options{Config: with}, []corpus.Passage{german, german}, []string{"multilingual"}, "unicode-de",
+		"German": {Options{Config: with}, []corpus.Passage{german, german}, []string{"multilingual", "multilingual-late"}, "unicode-de",
 			false},
-		"Chinese": {Options{Config: with}, []corpus.Passage{chinese}, []string{"multilingual"}, "unicode-unspaced", false},
+		"Chinese": {Options{Config: with}, []corpus.Passage{chinese}, []string{"multilingual", "multilingual-late"}, "unicode-unspaced", false},
+		"German, set up before late interaction was": {Options{Config: older}, []corpus.Passage{german},
+			[]string{"multilingual"}, "unicode-de", false},
 		"both": {Options{Config: with}, []corpus.Passage{german, english}, []string{"base", "late", "multilingual"},
 			"unicode-en+de", false},
 		"German, without it": {Options{Config: without}, []corpus.Passage{german}, []string{"base", "late"}, "unicode-de",
 			true},
-		"asked for":         {Options{Config: with, Language: "fr"}, []corpus.Passage{english}, []string{"multilingual"}, "unicode-fr", false},
+		"asked for":         {Options{Config: with, Language: "fr"}, []corpus.Passage{english}, []string{"multilingual", "multilingual-late"}, "unicode-fr", false},
 		"asked for English": {Options{Config: with, Language: "en"}, []corpus.Passage{german}, nil, "", false},
 		"several":           {Options{Config: with, Language: LanguageMulti}, nil, []string{"base", "late", "multilingual"}, "unicode", false},
 		"several, of which one is told": {Options{Config: with, Language: LanguageMulti}, []corpus.Passage{german},
@@ -76,7 +83,7 @@ func TestChooseByLanguage(t *testing.T) {
 			false},
 		"with none": {Options{Config: with, Experts: "none"}, []corpus.Passage{german}, nil, "unicode-de", false},
 		"with Lucene's": {Options{Config: with, Build: store.BuildOptions{Words: lucene}}, []corpus.Passage{german},
-			[]string{"multilingual"}, "lucene", false},
+			[]string{"multilingual", "multilingual-late"}, "lucene", false},
 	} {
 		if c.o.Build.Words == (store.WordConstants{}) {
 			c.o.Build.Words = words
@@ -87,7 +94,7 @@ func TestChooseByLanguage(t *testing.T) {
 			continue
 		}
 		if ok != (c.analysis != "") || ok && (!slices.Equal(got.Experts, c.experts) || got.Analysis.String() != c.analysis ||
-			got.Missing != c.missing) {
+			got.Missing != c.missing || got.WithoutLate != (len(c.experts) == 1 && c.experts[0] == shipped.Multilingual)) {
 			t.Errorf("%s: %t, %+v", name, ok, got)
 		}
 	}

@@ -125,7 +125,7 @@ func chooseByLanguage(config *configs.Config, s *collections.Settings) error {
 		}
 	}
 	if len(s.Experts) == 0 && slices.ContainsFunc(s.Languages, func(code string) bool { return code != shipped.English }) {
-		has := experts.HasBundle(*config, shipped.Multilingual)
+		has := func(name string) bool { return experts.HasBundle(*config, name) }
 		s.Experts = []string{shipped.ChooseForLanguages(s.Languages, has)}
 	}
 	if s.Analysis == "" && config.Index.Analysis == forms.Unicode.String() {

@@ -9,9 +9,9 @@ type Answerability struct {
 	reply.Thresholds
 }
 
-// ForeignFits are what was fitted for answers by an encoder of its own (Expert.Foreign) and words, without late
-// interaction.
+// ForeignFits are what was fitted for answers by an encoder of its own (Expert.Foreign) and words.
 type ForeignFits struct {
+	Late          bool    // with late interaction by its states
 	Chances       Chances // of the gate's first passages
 	Answerability Answerability
 	// Unspaced are, by language, the fits for languages that are written without spaces; one that is not there has none.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from tokenizers import BertWordPieceTokenizer
+from tokenizers import BertWordPieceTokenizer, Tokenizer, models, pre_tokenizers, processors
 
 from conclave_train.data.records import Passage
+from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.tokens import Tokens, join
 from conftest import write_checkpoint
 
@@ -48,3 +50,32 @@ def test_padding(tokens: Tokens) -> None:
     assert ids.tolist() == [rows[0].tolist(), [*rows[1].tolist(), 0, 0]]
     assert keep.tolist() == [[True] * 5, [True] * 3 + [False] * 2]
     assert tokens.lower_case
+
+
+@pytest.mark.parametrize("longest", [8, 64])
+def test_prefixes_and_the_special_tokens_of_other_vocabularies(tmp_path: Path, longest: int) -> None:
+    """What the checkpoint puts before texts; a Unigram vocabulary names its special tokens otherwise."""
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁query", "▁passage", ":", "▁red", "▁fox", ".", "f", "o", "x"]
+    whole = Tokenizer(models.Unigram([(piece, -float(i)) for i, piece in enumerate(pieces)], unk_id=3))
+    whole.pre_tokenizer = pre_tokenizers.Metaspace()
+    whole.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
+    whole.save(str(tmp_path / "tokenizer.json"))
+    own = Tokens.read(tmp_path / "tokenizer.json", ("query: ", "passage: "))
+    assert (own.cls, own.sep, own.pad, own.unknown) == (0, 2, 1, 3)
+    whole.enable_truncation(longest)
+    passage = Passage("x", "fox", "red fox, fox red fox")
+    for template, text in (("text", passage.text), ("title-dot-text", "fox. " + passage.text)):
+        assert own.passages([passage], template, longest)[0].tolist() == whole.encode("passage: " + text).ids
+    assert own.questions([" red fox "], longest)[0].tolist() == whole.encode("query: red fox").ids
+
+
+def test_prompts_are_chosen_as_the_importer_chooses(tmp_path: Path) -> None:
+    base = write_checkpoint(tmp_path / "base")
+    assert read_checkpoint(base).tokens.prefix == ("", "")
+    for settings, want in (
+        ({"prompts": {"query": "q: ", "passage": "p: "}}, ("q: ", "p: ")),
+        ({"prompts": {"document": "d: ", "all": "a: "}, "default_prompt_name": "all"}, ("a: ", "d: ")),
+        ({"prompts": {}, "default_prompt_name": None}, ("", "")),
+    ):
+        (base / "config_sentence_transformers.json").write_text(json.dumps(settings), "utf-8")
+        assert read_checkpoint(base).tokens.prefix == want

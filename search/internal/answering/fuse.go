@@ -94,7 +94,9 @@ func (c *Candidates) settings() fusion.Settings {
 	}
 	if c.onlyForeign() {
 		s.Foreign = true
-		s.Gate = cmp.Or(d.GateWithoutLate, d.Gate)
+		if !d.Foreign.Late {
+			s.Gate = cmp.Or(d.GateWithoutLate, d.Gate)
+		}
 		s.Chances = d.Foreign.Chances
 		s.Answerable = nil
 		if by := c.answerability(); by != nil {

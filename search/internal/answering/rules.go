@@ -37,7 +37,8 @@ func (c *Candidates) onlyForeign() bool { return c.byForeign() && c.Found.OwnLan
 
 // byForeign reports whether the sources that answered are those of Rules.Foreign.
 func (c *Candidates) byForeign() bool {
-	return c.Rules.Foreign != nil && fusion.ForeignCloseness(c.seen)
+	foreign, late := fusion.ForeignCloseness(c.seen)
+	return c.Rules.Foreign != nil && foreign && late == c.Rules.Foreign.Late
 }
 
 // isUnjudged reports whether nothing was fitted by which the answer could be said to be found: the sources are those of

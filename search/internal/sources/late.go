@@ -53,9 +53,9 @@ func (x *lateSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	return err
 }
 
-// Observe implements Source: it returns only the kind.
+// Observe implements Source: it returns only the kind, and whether the states are those of another encoder.
 func (x *lateSource) Observe(*Finding, *Familiarities) fusion.ObservedSource {
-	return fusion.ObservedSource{Kind: fusion.Late}
+	return fusion.ObservedSource{Kind: fusion.Late, Foreign: x.Model.Foreign}
 }
 
 // openVectors returns the vector index of an expert, and sets f.Score to scoring passages by it and the question's

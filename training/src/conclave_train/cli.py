@@ -104,6 +104,12 @@ def _parser() -> argparse.ArgumentParser:
     p = _command(commands, "late", "train a head of late interaction (a vector per token) on a frozen base")
     _task_options(p, "late")
     p.add_argument("--template", default="title-dot-text", help="text, title-dot-text or pair (default: %(default)s)")
+    p.add_argument(
+        "--language",
+        action="append",
+        default=[],
+        help="code of a language that the base reads, or many; may be repeated",
+    )
     add_options(p, LateSettings, "training")
     p.set_defaults(run_command=_late)
     p = _command(commands, "desire-me", "train a gate and specialisers on a frozen base's question vectors (DESIRE-ME)")
@@ -297,7 +303,12 @@ def _expert(options: argparse.Namespace, stop: Stop) -> int:
 def _late(options: argparse.Namespace, stop: Stop) -> int:
     print(
         train_late(
-            LateJob(**_task(options, stop), settings=from_options(LateSettings, options), template=options.template)
+            LateJob(
+                **_task(options, stop),
+                settings=from_options(LateSettings, options),
+                template=options.template,
+                languages=tuple(options.language),
+            )
         )
     )
     return 0

@@ -47,6 +47,7 @@ class LateJob(Task):
 
     settings: LateSettings = field(default_factory=LateSettings)
     template: str = "title-dot-text"
+    languages: tuple[str, ...] = ()  # that the base reads, by their codes; "many"
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,8 @@ def _publish(job: LateJob, data: _Data, delta: Delta, card: Card) -> Path:
         normalise=True,
         max_tokens=data.max_tokens,
         template=job.template,
+        prefix=data.checkpoint.tokens.prefix,
+        languages=job.languages,
     )
     with Folder(job.out) as folder:
         job.write_delta(folder, delta)

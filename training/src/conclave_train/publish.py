@@ -99,6 +99,7 @@ def _manifest(job: Job, result: Result, card: Card, uncertainty: Uncertainty | N
         normalise=checkpoint.head.normalise,
         max_tokens=checkpoint.max_tokens,
         template=prepared.template,
+        prefix=checkpoint.tokens.prefix,
         ensemble=(ENSEMBLE, uncertainty.members.members) if uncertainty else None,
         representatives=REPRESENTATIVES if job.representatives and not whole else "",
     )

@@ -8,6 +8,7 @@ tokenizer; training/README.md writes that down.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 import tempfile
@@ -104,6 +105,8 @@ class Manifest(Stated):
     normalise: bool
     max_tokens: tuple[int, int]  # question, passage
     template: str
+    prefix: tuple[str, str] = ("", "")  # what comes before questions and passages
+    languages: tuple[str, ...] = ()  # that the encoder reads, by their codes; "many"; (): not known
     kind: str = "dense"  # "late": a vector and an importance per token
     question: str = ""  # with graphs: their files
     passage: str = ""
@@ -116,6 +119,8 @@ class Manifest(Stated):
         return "tokens" if self.kind == "late" else "embedding"
 
     def values(self) -> dict[str, Any]:
+        question, passage = self.prefix
+        said = {"prefix": {"question": question, "passage": passage}} if question or passage else {}
         return {
             "dimension": self.dimension,
             "pooling": self.pooling,
@@ -123,7 +128,9 @@ class Manifest(Stated):
             "max_tokens": {"question": self.max_tokens[0], "passage": self.max_tokens[1]},
             "lower_case": self.lower_case,
             "template": self.template,
+            **said,
             "similarity": "inner-product",
+            **({"languages": list(self.languages)} if self.languages else {}),
             "precision": "fp32",
         }
 
@@ -144,6 +151,7 @@ class Manifest(Stated):
         if self.delta:
             return files[self.delta]
         question = side == "question"
+        before = self.prefix[0 if question else 1]
         text = (
             f'conclave encoder 1\nkind "{self.kind}"\ndimension {self.dimension}\npooling "{self.pooling}"\n'
             f"normalise {str(self.normalise).lower()}\nmax_tokens {self.max_tokens[0 if question else 1]}\n"
@@ -153,6 +161,8 @@ class Manifest(Stated):
             f'names "input_ids" "attention_mask" "" "{self.output}"\n'
             "one_by_one false\n"
         )
+        if before:
+            text += f"prefix {json.dumps(before, ensure_ascii=False)}\n"
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -199,10 +209,12 @@ class HeadManifest(Stated):
 def manifest_of(values: dict[str, Any]) -> Manifest:
     """The manifest of a delta's bundle, from its decoded file."""
     try:
-        ensemble, tokens = values.get("ensemble"), values["max_tokens"]
+        ensemble, tokens, before = values.get("ensemble"), values["max_tokens"], values.get("prefix", {})
         return Manifest(
             **stated(values),
             **{key: values[key] for key in ("dimension", "pooling", "normalise", "template")},
+            prefix=(before.get("question", ""), before.get("passage", "")),
+            languages=tuple(values.get("languages", ())),
             max_tokens=(tokens["question"], tokens["passage"]),
             ensemble=(ensemble["file"], ensemble["members"]) if ensemble else None,
             representatives=values.get("representatives", ""),

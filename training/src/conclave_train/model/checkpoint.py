@@ -86,7 +86,7 @@ def read_checkpoint(path: Path, pooling: str = "", normalise: bool | None = None
         path=path,
         config=config,
         head=head,
-        tokens=Tokens.read(tokenizer),
+        tokens=Tokens.read(tokenizer, _prompts(folders[0])),
         tokenizer_file=tokenizer,
         states=states,
         sha256=_one_sum(sums),
@@ -174,6 +174,18 @@ def _sentence_transformers(folder: Path) -> _Said:
     limit = (_json(folder / "sentence_bert_config.json") or {}).get("max_seq_length")
     normalise = any(str(m.get("type", "")).endswith("Normalize") for m in modules)
     return _Said(on[0] if on else "", normalise, int(limit or 0))
+
+
+def _prompts(folder: Path) -> tuple[str, str]:
+    """What sentence-transformers' settings put before questions and passages, as the server's importer chooses it."""
+    settings = _json(folder / "config_sentence_transformers.json") or {}
+    texts = settings.get("prompts") or {}
+    otherwise = texts.get(settings.get("default_prompt_name"), "")
+    question, passage = (
+        next((texts[name] for name in names if name in texts), otherwise)
+        for names in (("query",), ("document", "passage", "corpus"))
+    )
+    return question, passage
 
 
 def _json(path: Path) -> Any:

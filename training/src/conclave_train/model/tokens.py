@@ -1,4 +1,4 @@
-"""Text to word-piece ids, the way the server does it."""
+"""Text to ids of pieces, the way the server does it."""
 
 from __future__ import annotations
 
@@ -17,27 +17,35 @@ from conclave_train.errors import TrainingError
 
 Ids = NDArray[np.int32]
 
+# How vocabularies name what begins and ends a text, fills up a row, and stands for what has no piece:
+# BERT's and XLM-RoBERTa's.
+SPECIAL = (("[CLS]", "[SEP]", "[PAD]", "[UNK]"), ("<s>", "</s>", "<pad>", "<unk>"))
+
 
 class Tokens:
-    """A WordPiece tokenizer. Special tokens are added here, so text that spells one stays text."""
+    """A tokenizer. Special tokens are added here, so text that spells one stays text.
 
-    def __init__(self, tokenizer: Tokenizer, name: str) -> None:
+    ``prefix`` is what comes before questions and passages, in front of the title.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, name: str, prefix: tuple[str, str] = ("", "")) -> None:
         tokenizer.no_padding()
         tokenizer.no_truncation()
         tokenizer.encode_special_tokens = True
         self.tokenizer: Any = tokenizer
-        special = {piece: tokenizer.token_to_id(piece) for piece in ("[CLS]", "[SEP]", "[PAD]")}
-        if None in (special["[CLS]"], special["[SEP]"]):
-            raise TrainingError(f"{name}: no word piece [CLS] or [SEP]")
-        self.cls, self.sep, self.pad = special["[CLS]"], special["[SEP]"], special["[PAD]"] or 0
-        self.unknown = tokenizer.token_to_id("[UNK]")
+        known = [[tokenizer.token_to_id(piece) for piece in pieces] for pieces in SPECIAL]
+        ids = next((ids for ids in known if None not in ids[:2]), None)
+        if ids is None:
+            raise TrainingError(f"{name}: no pieces [CLS] and [SEP], or <s> and </s>")
+        self.cls, self.sep, self.pad, self.unknown = ids[0], ids[1], ids[2] or 0, ids[3]
+        self.prefix = prefix
 
     @classmethod
-    def read(cls, path: Path) -> Tokens:
+    def read(cls, path: Path, prefix: tuple[str, str] = ("", "")) -> Tokens:
         """From ``tokenizer.json`` or ``vocab.txt`` (lower-cased unless the vocabulary has capitals)."""
         if path.name != "vocab.txt":
             try:
-                return cls(Tokenizer.from_file(str(path)), str(path))
+                return cls(Tokenizer.from_file(str(path)), str(path), prefix)
             except TrainingError:
                 raise
             except Exception as error:  # the library has no error type of its own
@@ -48,7 +56,7 @@ class Tokens:
         tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
         tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lower)
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        return cls(tokenizer, str(path))
+        return cls(tokenizer, str(path), prefix)
 
     @property
     def lower_case(self) -> bool:
@@ -61,13 +69,14 @@ class Tokens:
 
     def questions(self, texts: Sequence[str], longest: int) -> list[Ids]:
         """``[CLS] question [SEP]``, at most ``longest`` ids each."""
-        return [self._single(pieces, longest) for pieces in self._pieces([t.strip() for t in texts])]
+        return [self._single(pieces, longest) for pieces in self._pieces([self.prefix[0] + t.strip() for t in texts])]
 
     def passages(self, passages: Sequence[Passage], template: str, longest: int) -> list[Ids]:
         """Passages by ``template``: text; title-dot-text; pair = ``[CLS] title [SEP] text [SEP]``."""
         if template != "pair":
-            return [self._single(pieces, longest) for pieces in self._pieces([join(p, template) for p in passages])]
-        titles = self._pieces([p.title.strip() for p in passages])
+            whole = [self.prefix[1] + join(p, template) for p in passages]
+            return [self._single(pieces, longest) for pieces in self._pieces(whole)]
+        titles = self._pieces([self.prefix[1] + p.title.strip() if p.title.strip() else "" for p in passages])
         texts = self._pieces([p.text.strip() for p in passages])
         return [
             self._pair(a, b, longest) if a else self._single(b, longest) for a, b in zip(titles, texts, strict=True)
