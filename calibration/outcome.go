@@ -65,10 +65,10 @@ func brierScore(o Outcome) float64 {
 	return gap * gap
 }
 
-// ECE returns the expected calibration error: the mean over questions of the gap between accuracy and mean confidence
-// of the question's bin, Σ|B|/N·|acc(B) - conf(B)| (Li et al., 2021, equation 7; Guo et al., 2017, equation 3). A
-// confidence outside 0 to 1 is in no bin and counts among the questions, as in the code of MUF's authors (their
-// function get_ece). Without outcomes it is 0.
+// ECE returns the expected calibration error: the mean over questions, by their weights, of the gap between accuracy
+// and mean confidence of the question's bin (a tenth), Σ|B|/N·|acc(B) - conf(B)| (Li et al., 2021, equation 7; Guo et
+// al., 2017, equation 3). A confidence outside 0 to 1 is in no bin and counts among the questions, as in the code of
+// MUF's authors (their function get_ece). Without outcomes it is 0.
 func ECE(outcomes []Outcome) float64 {
 	var gaps [tenths]float64
 	all := 0.0

@@ -84,8 +84,9 @@ func (c *verdictChances) rowFor(t reply.Thresholds) VerdictRow {
 	return (&judgedDomain{c.answerable, c.foreign}).rowFor(t)
 }
 
-// fitVerdict records the collection's thresholds of verdicts, and reports what they do. It does nothing without a
-// shipped fit, or if the sources have no closeness. It fails if the signals are not those of the shipped fit.
+// fitVerdict sets the collection's thresholds of verdicts in f.record, and in f.report what they do. It sets neither
+// without a shipped fit, if the sources have no closeness, or with fewer than leastForThresholds answerable questions.
+// It fails if the signals are not those of the shipped fit. There must be questions.
 func (f *fitRun) fitVerdict(ranked []RankedQuestion) error {
 	if !fusion.Closeness(f.Questions[0].Sources) {
 		return nil

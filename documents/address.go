@@ -35,8 +35,8 @@ func endingOf(name, declared string) string {
 	return strings.ToLower(path.Ext(pathOf(name)))
 }
 
-// IsReadable reports whether files of a media type are read, other than archives. For a type that says nothing, such as
-// application/octet-stream, the ending of the name decides.
+// IsReadable reports whether files of a media type are read, other than archives. If the type is "" or
+// application/octet-stream, the ending of the name decides; without an ending, "" is read and the other is not.
 func IsReadable(mediaType, name string) bool {
 	found := formatOfType(mediaType)
 	if found.MediaType == "" && (mediaType == "" || mediaType == "application/octet-stream") {

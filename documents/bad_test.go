@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// made returns the files of testdata, by name.
+// made returns the contents of the files of testdata, by name, without the scripts that make them.
 func made(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	files, err := filepath.Glob("testdata/*.*")

@@ -27,8 +27,8 @@ type script struct {
 	fail     string // question at which it fails
 }
 
-// scripted returns the table that the sums of this package's tests were worked out
-// from.
+// scripted returns a new engine that answers five questions from a table, from which the sums of this package's tests
+// were worked out.
 func scripted() *script {
 	return &script{compared: map[string]int{}, answers: map[string]map[string]string{
 		"q1": {"x": "P n1 n2 n3|.9", "y": "n1 n2 n3 n4|.2", "bm25": "n1 P n2 n3", "rrf": "P n1 n2 n3"},

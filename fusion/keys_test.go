@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// holding returns keys of which a passage holds those that are said.
+// holding returns keys of which every passage holds those in set, where bit i stands for list[i].
 func holding(set uint64, list ...Key) Keys {
 	return Keys{List: list, SetOf: func(rank.Ordinal) uint64 { return set }}
 }

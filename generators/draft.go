@@ -72,8 +72,9 @@ func (d *draft) addPiece(piece string) {
 }
 
 // takeSentence compares the next sentence, which lies at a place of the text after done, with the passages and moves
-// done behind it. It keeps the sentence and calls the watching functions or, if drop is set and no passage supports it,
-// appends it to dropped. With cut, the answer ends within the sentence, which is then not compared.
+// done behind it. If drop is set, it was compared and no passage supports it, it is appended to dropped. Otherwise it
+// is kept, and the watching functions are called, with the right citation if it had none or another; not while all
+// sentences say that there is no answer. With cut, the answer ends within the sentence, which is then not compared.
 func (d *draft) takeSentence(at span, cut bool) {
 	rest := d.all[d.done:]
 	sentence := d.against.compareSentence(rest, at, cut)

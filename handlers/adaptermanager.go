@@ -30,8 +30,8 @@ type Manager interface {
 // callManager implements Manager for one call: it does what the call's caller may do.
 type callManager struct{ call *call }
 
-// Collections returns descriptions of the collections that the caller may use, without what the caller may not see. It
-// returns a problem if they cannot be listed.
+// Collections returns descriptions of the collections that the caller may use, without what the caller may not see;
+// only the one in the request's path if that names one. It returns a problem if they cannot be listed.
 func (m callManager) Collections() (out []collections.Info, err error) {
 	list, err := m.call.api.getCollections(m.call, none{})
 	for _, info := range list.Collections {

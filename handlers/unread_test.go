@@ -64,7 +64,8 @@ func frames2(c net.Conn, window uint32) *http2.Framer {
 	return f
 }
 
-// block returns a request's header.
+// block returns a request's header as HTTP/2 sends it, compressed by HPACK. more has the names and values of further
+// fields in turn.
 func block(method, path string, more ...string) []byte {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)

@@ -33,8 +33,8 @@ const (
 // mostDomains bounds the list of domains that every answer carries.
 const mostDomains = 256
 
-// head notes what is wrong with a DESIRE-ME expert's section, and with the keys that such an expert must or must
-// not have. If the section names no graph, the graph and the domains are not checked.
+// head notes what is wrong with the section of a DESIRE-ME expert, which the manifest must have, and with the keys
+// that such an expert must or must not have. If the section names no graph, the graph and the domains are not checked.
 func (v *validation) head() {
 	m := v.m
 	h := m.Head

@@ -19,8 +19,8 @@ func (s *stage) inDocuments() {
 	}
 }
 
-// firstsOf groups a ranking by hand: so many documents in the order of their best passages, each
-// with so many of its passages.
+// firstsOf groups a ranking by hand: the ids of so many documents in the order of their best passages, each with so
+// many of its passages. The first three bytes of an id name the document.
 func firstsOf(ranking []reply.Result, documents, passages int) (groups [][]string) {
 	at := map[string]int{}
 	for _, r := range ranking {

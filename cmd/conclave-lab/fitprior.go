@@ -139,9 +139,10 @@ func (x *fitPriorCommand) readQuestions(
 	return domains, generated, folders, nil
 }
 
-// askDomain opens the collection of domains[at], which config names, without its calibration, and asks it all questions
-// (gatherEvidence). It returns the answers under the shipped gate, for FitPrior. It fails if the collection cannot be
-// opened, or lacks the shipped gate.
+// askDomain opens the collection of domains[at], which config names, without its calibration, and asks it the
+// questions of all domains and those generated from each, in the same order, without domains near this one
+// (withoutNear, gatherEvidence). It returns the answers under the shipped gate, for FitPrior. It fails if the
+// collection cannot be opened, lacks the shipped gate or the passages that answer its questions, or a search fails.
 func (x *fitPriorCommand) askDomain(
 	ctx context.Context,
 	config configs.Config,

@@ -142,8 +142,8 @@ type siteReport struct {
 	Warnings  []string        `json:"warnings,omitempty"`
 }
 
-// tellReading adds a site to x.siteReports, and prints what was left out of it, by reason, and what is to be said of it
-// as a whole.
+// tellReading adds a site to x.siteReports, ends bar's stage, and prints what was left out of the site, by reason, and
+// what is to be said of it as a whole.
 func (x *indexCommand) tellReading(start string, reading *sites.Reading, bar *cli.Progress) {
 	x.siteReports = append(x.siteReports, siteReport{
 		start, len(reading.Pages), len(reading.Unchanged), reading.Left, reading.Warnings,

@@ -136,8 +136,8 @@ func schemaOf[T any]() *jsonschema.Schema {
 	return s
 }
 
-// withoutNull removes null, in place, from the types that a schema, its properties and its items allow. It does nothing
-// for nil.
+// withoutNull lets a schema, and those of its properties and items at any depth, allow one type where they allow null
+// or that type, in place. Other lists of types stay: jsonschema makes none of Go types. It does nothing for nil.
 func withoutNull(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -171,7 +171,10 @@ func (f *Folder) removeFolder(name string) error {
 		if _, err := f.disk.Stat(at); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		to := f.tombstoneName(name)
+		to, err := f.tombstoneName(name)
+		if err != nil {
+			return err
+		}
 		if err := f.disk.Rename(at, to); err != nil {
 			return fmt.Errorf("removing the collection %s: %w", name, err)
 		}
@@ -188,13 +191,18 @@ func (f *Folder) removeFolder(name string) error {
 	return nil
 }
 
-// tombstoneName returns an unused path to which something can be renamed before it is removed. The caller holds mu.
-func (f *Folder) tombstoneName(name string) string {
+// tombstoneName returns an unused path to which something can be renamed before it is removed. It fails if the folder
+// cannot be read. The caller holds mu.
+func (f *Folder) tombstoneName(name string) (string, error) {
 	for {
 		f.removals++
 		at := filepath.Join(f.path, removedPrefix+strconv.Itoa(f.removals)+"-"+name)
-		if _, err := f.disk.Stat(at); errors.Is(err, fs.ErrNotExist) {
-			return at
+		_, err := f.disk.Stat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return at, nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("removing the collection %s: %w", name, err)
 		}
 	}
 }

@@ -228,7 +228,8 @@ func (p *process) processorTime(b *testing.B) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// mostResident returns the most memory that the process had resident, in MB.
+// mostResident returns the most memory that the process, which still runs, had resident, in MB; 0 if the system does
+// not tell.
 func (p *process) mostResident(b *testing.B) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

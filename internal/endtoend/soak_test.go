@@ -148,7 +148,8 @@ func (w *soak) writes(prefix string) func(*rand.Rand) error {
 	}
 }
 
-// upload replaces a hundred passages at once.
+// upload replaces the hundred passages bulk/0 to bulk/99 at once, notes it in the ledger, and pauses a little. It fails
+// if the server refuses one of them; the ledger has them as begun then. Uploads must not be under way together.
 func (w *soak) upload(rng *rand.Rand) error {
 	var body strings.Builder
 	numbers := map[string]int{}

@@ -257,7 +257,7 @@ func storedFingerprint(stored []store.Expert, name string) *endpoints.Fingerprin
 }
 
 // bundle returns a bundle without files, whose manifest says what is known of the model. dimension is that of the
-// collection's vectors, 0 if it has none.
+// collection's vectors; with 0 the manifest has the dimension of the probe's. r.stored must be set.
 func (r *remoteEncoder) bundle(name string, dimension int) *models.Bundle {
 	languages := r.config.Languages
 	if len(languages) == 0 {

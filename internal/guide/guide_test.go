@@ -13,7 +13,8 @@ import (
 	"example.org/conclave/search"
 )
 
-// newGuide returns a guide whose collection lies in a folder of the test.
+// newGuide returns a guide that is closed with the test, and the folder in which it makes its collection at the first
+// search. It sets TMPDIR to that folder.
 func newGuide(t *testing.T) (*Guide, string) {
 	t.Helper()
 	folder := t.TempDir()

@@ -123,8 +123,9 @@ type syncing struct {
 //   - A file that cannot be read keeps its old documents. A file that became empty loses its document.
 //   - If suspiciously many files are gone, their documents stay and SyncReport.Held says so, unless DeleteAll is set.
 //
-// The error is about more than one file, such as a root that is absent: nothing was changed then. Each document is
-// changed as a whole; after an error or an interruption the next Sync does the rest.
+// The error is not about a single file, of which Failed is told. If it comes before the first change, as for a root
+// that is absent, nothing was changed; if a change itself fails, those before it stay. Each document is changed as a
+// whole; after an error or an interruption the next Sync does the rest.
 func Sync(ctx context.Context, to Target, o SyncOptions) (SyncReport, error) {
 	s := &syncing{
 		SyncOptions: o, to: to, marks: map[string]string{}, owned: map[string][]string{},

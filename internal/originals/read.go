@@ -201,7 +201,8 @@ func (r *Reader) openMember(
 }
 
 // findInArchive returns the file with a sum in the archive or mail data, up to depth mails deep; name is the
-// archive's. The error is ErrGone if there is none or the archive cannot be read, and ctx's if ctx ends.
+// archive's. The error is ErrGone if there is none or the archive cannot be read, and ctx's if ctx ends; one of
+// r.Unpack itself is returned as it is.
 func (r *Reader) findInArchive(
 	ctx context.Context,
 	name string,

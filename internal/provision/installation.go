@@ -67,8 +67,9 @@ func ownInstallation() Installation {
 	return FindInstallation(program)
 }
 
-// runtimeOfPython returns the path of an ONNX Runtime library in a folder of the package onnxruntime, which may be
-// of another release than the pinned one; "" if there is none that is new enough.
+// runtimeOfPython returns the path of an ONNX Runtime library that lies directly in folder, which is the folder capi of
+// the Python package onnxruntime; "" if there is none that is new enough. It may be of another release than the pinned
+// one.
 func runtimeOfPython(folder string) string {
 	before, after := "libonnxruntime.so.", ""
 	if runtime.GOOS == "darwin" {

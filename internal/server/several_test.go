@@ -133,7 +133,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// metrics returns the text of /metrics.
+// metrics asks the server for /metrics and returns the text. The test fails if it cannot be had.
 func (s *served) metrics() string {
 	s.t.Helper()
 	answer, err := http.Get(s.url + "/metrics")

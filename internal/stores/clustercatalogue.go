@@ -60,7 +60,8 @@ func (x *indexes) List(ctx context.Context) ([]ListedCollection, error) {
 }
 
 // Find returns the name, settings and state of the collection with this name; nil, without an error, if there is none.
-// It fails if the cluster does not answer.
+// If its index or settings cannot be read, Err of what it returns says so, and only the name is sure. It fails if the
+// cluster does not answer.
 func (x *indexes) Find(ctx context.Context, name string) (*ListedCollection, error) {
 	e, err := x.Cluster.Find(ctx, name)
 	if e == nil || err != nil {

@@ -35,9 +35,9 @@ func (p *prompts) choosePrompt(names []string) string {
 	return p.Texts[valueOr(p.Default, "")]
 }
 
-// checkSides returns an *UndecidedError if there are prompts that are not empty, and none of them is for one of the
-// sides or for all texts: the user has to choose. A default that is no prompt is another error. path is the file's,
-// for the error.
+// checkSides returns an *UndecidedError if there are prompts that are not empty, and no prompt, empty or not, is for
+// one of the sides or is the default: the user has to choose. A default that is no prompt is another error. path is the
+// file's, for the error.
 func (p *prompts) checkSides(path string) error {
 	if p.Default != nil {
 		if _, ok := p.Texts[*p.Default]; !ok {

@@ -288,7 +288,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// childReadOnly reads and tries to write as a user who may only read.
+// childReadOnly returns the error of adding passages to the collection in dir as a user who may only read; nil: they
+// were added, which must not be. It prints "read" once reading has worked. It fails too if reading does, or if a
+// collection can be built inside dir. A process of root becomes another user for good.
 func childReadOnly(dir string) error {
 	if os.Geteuid() == 0 {
 		if err := syscall.Setuid(65534); err != nil {

@@ -66,8 +66,9 @@ type Topic struct {
 	Group string // the key of its document (GroupOf); "": it has none
 }
 
-// Topic returns the topic of the answer's first passage. It returns before if there is no passage or the verdict is not
-// VerdictFound. It fails if the passage cannot be read.
+// Topic returns the topic of the answer's first passage. It returns before if there is no passage, or a verdict other
+// than VerdictFound; an answer without a verdict counts as found. It fails, and returns before, if the passage cannot
+// be read.
 func (a *Answer) Topic(ctx context.Context, before Topic) (Topic, error) {
 	if len(a.Rankings) == 0 || len(a.Rankings[0].Items) == 0 {
 		return before, nil
@@ -178,8 +179,8 @@ func (r *Ranking) areInTopic(items []fusion.Item, about Topic) ([]bool, error) {
 }
 
 // AnswerableBehind returns the chance that the collection answers the last message: the chance of the message alone,
-// raised if together with the messages before it (behind) the chance is above one half. It returns alone if either is
-// nil.
+// its log-odds raised by a share (earlierAnswerable) of those together with the messages before it (behind), if that
+// chance is above one half. It returns alone if either is nil.
 func AnswerableBehind(alone, behind *float64) *float64 {
 	if alone == nil || behind == nil {
 		return alone

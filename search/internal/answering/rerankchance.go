@@ -83,8 +83,10 @@ func (a *Answer) setRerankedChance(x *learned.LoadedReranker, scores, rerankScor
 	}
 }
 
-// setRerankedVerdict replaces the chance that the collection answers by the one with the reranker, if its calibration
-// has that, and caps the confidence by it (CapByVerdict). It changes nothing if a reader will do so afterwards.
+// setRerankedVerdict replaces the first ranking's chance that the collection answers by the one with the reranker,
+// caps the confidence by it (CapByVerdict), and sets a.judgedBy. It changes nothing if the ranking has no such
+// chance, the reranker's calibration has none or one of other signals, its weight does not apply (Plan.Weighs), or
+// a reader calibrated for this will do so afterwards.
 func (a *Answer) setRerankedVerdict(x *learned.LoadedReranker, scores, rerankScores []float64, weight float64) {
 	r := &a.Rankings[0]
 	by := x.Answerability

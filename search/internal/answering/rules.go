@@ -26,7 +26,8 @@ type Rules struct {
 	Tables          *sync.Pool             // of *fusion.Candidates
 }
 
-// judgesAnswers reports whether the gate's answers get a confidence or a verdict: chances or answerability were fitted.
+// judgesAnswers reports whether the gate's answers may get a confidence or a verdict: chances, answerability or the
+// fits of Foreign are there.
 func (r *Rules) judgesAnswers() bool {
 	return r.Chances != nil || r.Answerability != nil || r.Foreign != nil
 }

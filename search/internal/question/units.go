@@ -52,8 +52,9 @@ func unitsOf(question string, fits func(string) bool) []unit {
 	return append(units, windowsOf(units, fits)...)
 }
 
-// partsOf cuts a text into at most mostUnits sentences and lines for which fits returns true, in their order. Short
-// ones are joined to the next. Of too many it keeps the first and, more of them, the last.
+// partsOf cuts a text into at most mostUnits sentences and lines, in their order; nil for a blank text. One for which
+// fits returns false is cut at spaces into parts that fit, or stays whole if no cut makes it fit. Short ones are joined
+// to the next. Of too many it keeps the first and, more of them, the last.
 func partsOf(question string, fits func(string) bool) []string {
 	var parts []string
 	for line := range strings.Lines(question) {

@@ -22,7 +22,7 @@ func (w *wordSource) TakesPart(selection *Selection, m *fusion.Method) bool {
 
 // ask implements Source. It searches the words of the question, their synonyms and the parts of its compounds, reads
 // the question's keys, and at last computes the nearness of its hits (nearOfHits). It fails if the index does, or the
-// collection has none.
+// collection has none. If only a part of the index fails, there is no error, and f.Partial says so.
 func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	index := p.View.Narrowed.Words()
 	if index == nil {

@@ -69,8 +69,8 @@ func (b *backend) watchWords(ctx context.Context) {
 	}
 }
 
-// mendDocuments finishes the changes of documents that dead servers began, if this process writes, until ctx ends.
-// Failures are warned of, and tried again.
+// mendDocuments finishes, from time to time until ctx ends, the changes of documents that dead servers began. It does
+// so only while this process writes. Failures are warned of, and tried again.
 func (b *backend) mendDocuments(ctx context.Context) {
 	for pause(ctx); ctx.Err() == nil; pause(ctx) {
 		w := b.writing.Load()
