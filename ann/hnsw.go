@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// hnsw is the graph of package graph over one-byte codes, which finds
+// hnsw is the graph of package graph over four-bit codes, which finds
 // candidates, and the vectors themselves, which score them.
 type hnsw struct {
 	*Vectors
@@ -187,11 +187,12 @@ func (x *hnsw) findCandidates(
 
 // rescoreMore returns how many candidates beyond k are scored by their vectors:
 // codes misjudge an inner product by a little, so that the k best by code are
-// not quite the k best. Of 43,378 real vectors, 4 more for k 100 lose nothing.
+// not quite the k best. Of 43,378 real vectors, with k 100 and ef 300, recall@100 is
+// 0.983 with 25 more, and 0.986 with 50 more as with 100.
 // Behind a filter, all candidates are: what it leaves may be far from the query,
 // where scores lie closer together than the codes' error. Of the half of the
 // vectors that is furthest from the question, recall@10 is 0.80 without that.
-func rescoreMore(k int) int { return 10 + k/8 }
+func rescoreMore(k int) int { return 25 + k/4 }
 
 // rescoreFirst returns the k best of the first n candidates by their stored vectors, the best first. It fails if a
 // score is NaN, which only damaged vectors give. Its result does not share memory with s.

@@ -101,8 +101,10 @@ type builder struct {
 // worker is what one goroutine of a build has for itself.
 type worker struct {
 	Searcher
-	list []entry  // candidates of a list of neighbours
-	kept []uint32 // those chosen so far
+	coder     kernel.Coder
+	candidate kernel.Query // of a list of neighbours
+	list      []entry      // candidates of a list of neighbours
+	kept      []uint32     // those chosen so far
 }
 
 // newBuilder returns a builder without nodes, with a worker for each thread, one at least. dim is the number of
@@ -217,9 +219,9 @@ func (b *builder) runParallel(ctx context.Context, n, chunk int, do func(w *work
 // quantiseRows sets the code, the scale and the inverse length of each node's vector. It fails if ctx ends or rows
 // lie in a damaged mapped file.
 func (b *builder) quantiseRows(ctx context.Context, rows []float32) error {
-	return b.runParallel(ctx, b.nodeCount(), 1024, func(_ *worker, i int) error {
+	return b.runParallel(ctx, b.nodeCount(), 1024, func(w *worker, i int) error {
 		row := rows[int(b.rows(uint32(i))[0])*b.dim:][:b.dim]
-		b.scales[i] = kernel.Quantise(row, b.code(uint32(i)))
+		b.scales[i] = w.coder.Encode(row, b.code(uint32(i)))
 		square := float64(0)
 		for _, x := range row {
 			square += float64(x) * float64(x)

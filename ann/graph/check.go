@@ -56,6 +56,7 @@ func (g *Graph) checkNodes(rows []float32) error {
 // checkRows returns an error unless every row has exactly one node, with the row's code and scale.
 func (g *Graph) checkRows(rows []float32) error {
 	seen := make([]uint64, (g.Rows()+63)/64)
+	var coder kernel.Coder
 	code := make([]byte, g.stride)
 	for node := range uint32(g.nodeCount()) {
 		ordinals, err := g.rowsOf(node)
@@ -67,7 +68,7 @@ func (g *Graph) checkRows(rows []float32) error {
 				return fmt.Errorf("row %d of node %d has another node, or is out of order", ordinal, node)
 			}
 			seen[ordinal/64] |= 1 << (ordinal % 64)
-			scale := kernel.Quantise(rows[int(ordinal)*g.dim:][:g.dim], code)
+			scale := coder.Encode(rows[int(ordinal)*g.dim:][:g.dim], code)
 			if math.Float32bits(scale) != math.Float32bits(g.scales[node]) || !bytes.Equal(code, g.code(node)) {
 				return fmt.Errorf("node %d does not have the code of row %d", node, ordinal)
 			}

@@ -13,7 +13,7 @@ import (
 // lists of each level from level 0.
 const (
 	fileKind    = "hnsw"
-	fileVersion = 1
+	fileVersion = 2
 
 	startsAt = iota - 2
 	ordinalsAt

@@ -91,7 +91,7 @@ func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entr
 // s.frontier, and the allowed ones of them also to s.pool, which it cuts to ef. It counts the comparisons in
 // s.scored. It returns errCorrupt for a node whose rows are damaged.
 func (g *Graph) offerAllowed(s *Searcher, ids []uint32, ef int, allowed []uint64) error {
-	g.kernels.CodeGather(s.query, g.codes, ids, s.sums)
+	g.kernels.CodeGather(&s.query, g.codes, ids, s.sums)
 	s.scored += len(ids)
 	worst := ^entry(0)
 	if len(s.pool) >= ef {

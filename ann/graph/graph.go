@@ -1,5 +1,5 @@
 // Package graph is the project's own hierarchical navigable small world graph
-// (Malkov and Yashunin, IEEE TPAMI 2020) over one-byte codes of vectors, by
+// (Malkov and Yashunin, IEEE TPAMI 2020) over four-bit codes of vectors, by
 // inner product: building, searching, its file and its invariants.
 package graph
 
@@ -19,11 +19,10 @@ const (
 	maxM = 512
 )
 
-// MaxDimension is the largest dimension: a product sum of codes must fit 32
-// bits.
-const MaxDimension = 1 << 14
+// MaxDimension is the largest dimension.
+const MaxDimension = kernel.MaxDimension
 
-// Graph is a hierarchical navigable small world over the one-byte codes of
+// Graph is a hierarchical navigable small world over the four-bit codes of
 // vectors. It does not change once built, so any number of goroutines may
 // search it.
 //

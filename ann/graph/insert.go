@@ -51,8 +51,7 @@ func (b *builder) chooseNeighbours(ctx context.Context, w *worker, node uint32) 
 
 // setQuery makes a node's code the query of the next search.
 func (w *worker) setQuery(g *Graph, node uint32) {
-	w.query = g.code(node)
-	w.scale = g.scales[node]
+	g.kernels.SetRow(&w.query, g.code(node), g.scales[node], g.dim)
 }
 
 // keepDiverse leaves in w.kept up to limit of the candidates, which are in order from the nearest to node: each that
@@ -72,14 +71,14 @@ next:
 			return
 		}
 		// Both cosines without the factor that they share, the candidate's own length.
-		scale := b.scales[c.node()]
+		b.kernels.SetRow(&w.candidate, b.code(c.node()), b.scales[c.node()], b.dim)
 		near := c.score() * b.inverse[node]
 		// Most rejected candidates are rejected by one of the nearest kept.
 		for low := 0; low < len(w.kept); low += 4 {
 			ids := w.kept[low:min(low+4, len(w.kept))]
-			b.kernels.CodeGather(b.code(c.node()), b.codes, ids, w.sums)
+			b.kernels.CodeGather(&w.candidate, b.codes, ids, w.sums)
 			for i, id := range ids {
-				if float32(w.sums[i])*(b.scales[id]*scale)*b.inverse[id] >= near {
+				if w.candidate.Score(w.sums[i], b.scales[id])*b.inverse[id] >= near {
 					continue next
 				}
 			}
@@ -139,7 +138,7 @@ func (b *builder) acceptLinks(w *worker, level int, links []uint64) {
 	}
 	w.setQuery(b.Graph, target)
 	w.sums = slices.Grow(w.sums, len(ids))[:max(len(w.sums), len(ids))]
-	b.kernels.CodeGather(w.query, b.codes, ids, w.sums)
+	b.kernels.CodeGather(&w.query, b.codes, ids, w.sums)
 	w.list = w.list[:0]
 	for i, id := range ids {
 		w.list = append(w.list, packEntry(b.score(&w.Searcher, w.sums[i], id), id))

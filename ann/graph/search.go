@@ -16,8 +16,7 @@ const contextEvery = 256
 // Searcher is the memory of one search at a time. It may be used again, and
 // for another graph, but not by two goroutines at once.
 type Searcher struct {
-	query   []byte
-	scale   float32
+	query   kernel.Query
 	visited []uint64 // a bit per node
 
 	pool     []entry  // the best nodes so far, best first
@@ -142,14 +141,13 @@ func (g *Graph) setQuery(s *Searcher, query []float32) error {
 		return fmt.Errorf("the query has %d elements; the index holds vectors of %d", len(query), g.dim)
 	}
 	s.startQuery(g)
-	s.query = slices.Grow(s.query[:0], g.stride)[:g.stride]
-	s.scale = kernel.Quantise(query, s.query)
+	s.query.Set(query)
 	return nil
 }
 
 // score returns the approximate inner product of the query and a node's vector, for the sum of products of their codes.
 func (g *Graph) score(s *Searcher, sum int32, node uint32) float32 {
-	return float32(sum) * (g.scales[node] * s.scale)
+	return s.query.Score(sum, g.scales[node])
 }
 
 // descendTo returns the node that a greedy walk from the entry node ends at, with its score: on each level it moves
@@ -157,7 +155,7 @@ func (g *Graph) score(s *Searcher, sum int32, node uint32) float32 {
 // entry node. It returns errCorrupt for a damaged graph.
 func (g *Graph) descendTo(s *Searcher, from, to int) (entry, error) {
 	s.ids[0] = 0
-	g.kernels.CodeGather(s.query, g.codes, s.ids[:1], s.sums)
+	g.kernels.CodeGather(&s.query, g.codes, s.ids[:1], s.sums)
 	s.scored++
 	best := packEntry(g.score(s, s.sums[0], 0), 0)
 	for level := from; level >= to; level-- {
@@ -174,7 +172,7 @@ func (g *Graph) descendTo(s *Searcher, from, to int) (entry, error) {
 				s.ids[n] = id
 				n++
 			}
-			g.kernels.CodeGather(s.query, g.codes, s.ids[:n], s.sums)
+			g.kernels.CodeGather(&s.query, g.codes, s.ids[:n], s.sums)
 			s.scored += n
 			s.hops++
 			for i, id := range s.ids[:n] {
@@ -224,7 +222,7 @@ func (g *Graph) exploreLevel(ctx context.Context, s *Searcher, level, ef int, fr
 			n += m
 		}
 		g.prefetchLists(s.pool[next:], level)
-		g.kernels.CodeGather(s.query, g.codes, s.ids[:n], s.sums)
+		g.kernels.CodeGather(&s.query, g.codes, s.ids[:n], s.sums)
 		s.scored += n
 
 		worst := ^entry(0)

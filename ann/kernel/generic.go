@@ -62,28 +62,39 @@ func dotBlockGo(queries, rows *float32, dim, n int, out *float32) {
 	}
 }
 
-// codeGo returns the sum of the products of two rows of codes, each less zeroCode. The rows must be equally long;
-// elements beyond a multiple of four do not count.
-func codeGo(query, codes []byte) int32 {
-	var s [4]int32
-	codes = codes[:len(query)]
-	for len(query) >= 4 {
-		q, c := query[:4:4], codes[:4:4]
-		for i := range s {
-			s[i] += (int32(q[i]) - zeroCode) * (int32(c[i]) - zeroCode)
+// codeGo returns the sum of the products of a query with a row of codes, which has half as many bytes: of each line
+// first the low four bits, then the high ones.
+func codeGo(query []int8, codes []byte) (sum int32) {
+	for ; len(codes) >= lineBytes; query, codes = query[lineElements:], codes[lineBytes:] {
+		low, high := query[:lineBytes], query[lineBytes:lineElements]
+		for i, c := range codes[:lineBytes] {
+			sum += int32(low[i])*int32(c&0x0f) + int32(high[i])*int32(c>>4)
 		}
-		query, codes = query[4:], codes[4:]
 	}
-	return s[0] + s[1] + s[2] + s[3]
+	return sum
 }
 
-// codeGatherGo writes to out the product sums (codeGo) of a query of stride codes with the n rows of codes whose
+// codeGatherGo writes to out the product sums (codeGo) of a query with the n rows of codes, of stride bytes each, whose
 // numbers are in ids. No bounds are checked.
-func codeGatherGo(query, codes *byte, stride int, ids *uint32, n int, out *int32) {
-	q, o := unsafe.Slice(query, stride), unsafe.Slice(out, n)
+func codeGatherGo(query *int8, codes *byte, stride int, ids *uint32, n int, out *int32) {
+	q, o := unsafe.Slice(query, 2*stride), unsafe.Slice(out, n)
 	for i, id := range unsafe.Slice(ids, n) {
 		o[i] = codeGo(q, row(codes, stride, int(id)))
 	}
+}
+
+// unpackGo writes, for each code of a number of lines, twice the code less zeroLevel, in the order of a line's
+// elements, and returns the sum of the codes. No bounds are checked.
+func unpackGo(packed *byte, lines int, out *int8) (sum int) {
+	for i := range lines {
+		to := row(out, lineElements, i)
+		for j, c := range row(packed, lineBytes, i) {
+			low, high := int(c&0x0f), int(c>>4)
+			to[j], to[lineBytes+j] = int8(2*low-zeroLevel), int8(2*high-zeroLevel)
+			sum += low + high
+		}
+	}
+	return sum
 }
 
 // maxDotsGo writes to maxima, for each of n tokens of a question, dim codes each, the greatest product sum with a

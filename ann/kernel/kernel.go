@@ -1,4 +1,4 @@
-// Package kernel multiplies vectors: inner products of floats, of the one-byte
+// Package kernel multiplies vectors: inner products of floats, of the four-bit
 // codes that graph traversal reads, and of the lists of token vectors that late
 // interaction compares (Question).
 //
@@ -23,8 +23,9 @@ type Set struct {
 	dotRows    func(query, rows *float32, dim, n int, out *float32)
 	dotGather  func(query, rows *float32, dim int, ids *uint32, n int, out *float32)
 	dotBlock   func(queries, rows *float32, dim, n int, out *float32)
-	codeGather func(query, codes *byte, stride int, ids *uint32, n int, out *int32)
+	codeGather func(query *int8, codes *byte, stride int, ids *uint32, n int, out *int32)
 	spread     func(packed *byte, n int, out *byte)
+	unpack     func(packed *byte, lines int, out *int8) int
 	maxDots    func(codes *int8, n int, blocks *byte, count, dim int, maxima *int32)
 }
 
@@ -39,7 +40,7 @@ func All() []*Set { return append(native(), &goSet) }
 
 var goSet = Set{
 	name: "go", dotRows: dotRowsGo, dotGather: dotGatherGo, dotBlock: dotBlockGo,
-	codeGather: codeGatherGo, spread: spreadGo, maxDots: maxDotsGo,
+	codeGather: codeGatherGo, spread: spreadGo, unpack: unpackGo, maxDots: maxDotsGo,
 }
 
 // Dot returns the inner product of two vectors. It panics if they are of different lengths.
@@ -90,13 +91,13 @@ func (s *Set) DotBlock(queries, rows []float32, dim int, out []float32) {
 	s.dotBlock(&queries[0], &rows[0], dim, n, &out[0])
 }
 
-// CodeGather writes to out, which needs an element for each id, the product sums of a row of codes with the rows
-// whose numbers are in ids: of each two codes less zeroCode. Every id must be below len(codes)/len(query); that is
-// not checked.
-func (s *Set) CodeGather(query, codes []byte, ids []uint32, out []int32) {
+// CodeGather writes to out, which needs an element for each id, the sums of the products of a query's codes with the
+// codes in the rows whose numbers are in ids. Query.Score makes scores of them. The rows must be of vectors of the
+// query's dimension, and every id below their number; that is not checked.
+func (s *Set) CodeGather(q *Query, codes []byte, ids []uint32, out []int32) {
 	if len(ids) == 0 {
 		return
 	}
 	_ = out[len(ids)-1]
-	s.codeGather(&query[0], &codes[0], len(query), &ids[0], len(ids), &out[0])
+	s.codeGather(&q.codes[0], &codes[0], len(q.codes)/2, &ids[0], len(ids), &out[0])
 }

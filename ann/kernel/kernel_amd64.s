@@ -812,7 +812,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func codeGatherAVX2(query *byte, codes *byte, stride int, ids *uint32, n int, out *int32)
+// func codeGatherAVX2(query *int8, codes *byte, stride int, ids *uint32, n int, out *int32)
 // Requires: AVX, AVX2
 TEXT ·codeGatherAVX2(SB), NOSPLIT, $0-48
 	MOVQ         query+0(FP), AX
@@ -821,7 +821,7 @@ TEXT ·codeGatherAVX2(SB), NOSPLIT, $0-48
 	MOVQ         ids+24(FP), BX
 	MOVQ         n+32(FP), SI
 	MOVQ         out+40(FP), DI
-	MOVL         $0x80808080, R8
+	MOVL         $0x0f0f0f0f, R8
 	VMOVD        R8, X0
 	VPBROADCASTD X0, Y0
 	MOVL         $0x00010001, R8
@@ -850,54 +850,86 @@ rows4:
 	VPXOR X5, X5, X5
 	XORQ  R12, R12
 
-rows4chunk:
-	VPXOR        (AX)(R12*1), Y0, Y6
-	VPABSB       Y6, Y7
-	VPXOR        (R8)(R12*1), Y0, Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+rows4line:
+	VMOVDQU      (AX)(R12*2), Y6
+	VMOVDQU      64(AX)(R12*2), Y7
+	VMOVDQU      (R8)(R12*1), Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPAND        Y0, Y9, Y9
+	VPMADDUBSW   Y6, Y8, Y8
+	VPMADDUBSW   Y7, Y9, Y9
+	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y2, Y2
-	VPXOR        (R9)(R12*1), Y0, Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VMOVDQU      (R9)(R12*1), Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPAND        Y0, Y9, Y9
+	VPMADDUBSW   Y6, Y8, Y8
+	VPMADDUBSW   Y7, Y9, Y9
+	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VPXOR        (R10)(R12*1), Y0, Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VMOVDQU      (R10)(R12*1), Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPAND        Y0, Y9, Y9
+	VPMADDUBSW   Y6, Y8, Y8
+	VPMADDUBSW   Y7, Y9, Y9
+	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y4, Y4
-	VPXOR        (R11)(R12*1), Y0, Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VMOVDQU      (R11)(R12*1), Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPAND        Y0, Y9, Y9
+	VPMADDUBSW   Y6, Y8, Y8
+	VPMADDUBSW   Y7, Y9, Y9
+	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y5, Y5
-	VPXOR        32(AX)(R12*1), Y0, Y6
-	VPABSB       Y6, Y7
-	VPXOR        32(R8)(R12*1), Y0, Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VMOVDQU      32(AX)(R12*2), Y6
+	VMOVDQU      96(AX)(R12*2), Y7
+	VMOVDQU      32(R8)(R12*1), Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPAND        Y0, Y9, Y9
+	VPMADDUBSW   Y6, Y8, Y8
+	VPMADDUBSW   Y7, Y9, Y9
+	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y2, Y2
-	VPXOR        32(R9)(R12*1), Y0, Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VMOVDQU      32(R9)(R12*1), Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPAND        Y0, Y9, Y9
+	VPMADDUBSW   Y6, Y8, Y8
+	VPMADDUBSW   Y7, Y9, Y9
+	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VPXOR        32(R10)(R12*1), Y0, Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VMOVDQU      32(R10)(R12*1), Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPAND        Y0, Y9, Y9
+	VPMADDUBSW   Y6, Y8, Y8
+	VPMADDUBSW   Y7, Y9, Y9
+	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y4, Y4
-	VPXOR        32(R11)(R12*1), Y0, Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VMOVDQU      32(R11)(R12*1), Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPAND        Y0, Y9, Y9
+	VPMADDUBSW   Y6, Y8, Y8
+	VPMADDUBSW   Y7, Y9, Y9
+	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	ADDQ         $0x40, R12
 	CMPQ         R12, DX
-	JL           rows4chunk
+	JL           rows4line
 	VPHADDD      Y3, Y2, Y2
 	VPHADDD      Y5, Y4, Y4
 	VPHADDD      Y4, Y2, Y2
@@ -916,32 +948,40 @@ rows1:
 	IMULQ DX, R8
 	ADDQ  CX, R8
 	ADDQ  $0x00000004, BX
-	VPXOR X9, X9, X9
+	VPXOR X10, X10, X10
 	XORQ  R9, R9
 
-rows1chunk:
-	VPXOR        (AX)(R9*1), Y0, Y2
-	VPABSB       Y2, Y3
-	VPXOR        (R8)(R9*1), Y0, Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
+rows1line:
+	VMOVDQU      (AX)(R9*2), Y2
+	VMOVDQU      64(AX)(R9*2), Y3
+	VMOVDQU      (R8)(R9*1), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y0, Y4, Y4
+	VPAND        Y0, Y5, Y5
+	VPMADDUBSW   Y2, Y4, Y4
+	VPMADDUBSW   Y3, Y5, Y5
+	VPADDW       Y5, Y4, Y4
 	VPMADDWD     Y1, Y4, Y4
-	VPADDD       Y4, Y9, Y9
-	VPXOR        32(AX)(R9*1), Y0, Y2
-	VPABSB       Y2, Y3
-	VPXOR        32(R8)(R9*1), Y0, Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
+	VPADDD       Y4, Y10, Y10
+	VMOVDQU      32(AX)(R9*2), Y2
+	VMOVDQU      96(AX)(R9*2), Y3
+	VMOVDQU      32(R8)(R9*1), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y0, Y4, Y4
+	VPAND        Y0, Y5, Y5
+	VPMADDUBSW   Y2, Y4, Y4
+	VPMADDUBSW   Y3, Y5, Y5
+	VPADDW       Y5, Y4, Y4
 	VPMADDWD     Y1, Y4, Y4
-	VPADDD       Y4, Y9, Y9
+	VPADDD       Y4, Y10, Y10
 	ADDQ         $0x40, R9
 	CMPQ         R9, DX
-	JL           rows1chunk
-	VEXTRACTI128 $0x01, Y9, X2
-	VPADDD       X2, X9, X9
-	VPHADDD      X9, X9, X9
-	VPHADDD      X9, X9, X9
-	VMOVD        X9, (DI)
+	JL           rows1line
+	VEXTRACTI128 $0x01, Y10, X2
+	VPADDD       X2, X10, X10
+	VPHADDD      X10, X10, X10
+	VPHADDD      X10, X10, X10
+	VMOVD        X10, (DI)
 	ADDQ         $0x04, DI
 	SUBQ         $0x01, SI
 	JMP          rows1
@@ -950,8 +990,8 @@ rows1done:
 	VZEROUPPER
 	RET
 
-// func codeGatherVNNI(query *byte, codes *byte, stride int, ids *uint32, n int, out *int32)
-// Requires: AVX, AVX2, AVX512F, AVX512VNNI
+// func codeGatherVNNI(query *int8, codes *byte, stride int, ids *uint32, n int, out *int32)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
 TEXT ·codeGatherVNNI(SB), NOSPLIT, $0-48
 	MOVQ         query+0(FP), AX
 	MOVQ         codes+8(FP), CX
@@ -959,7 +999,7 @@ TEXT ·codeGatherVNNI(SB), NOSPLIT, $0-48
 	MOVQ         ids+24(FP), BX
 	MOVQ         n+32(FP), SI
 	MOVQ         out+40(FP), DI
-	MOVL         $0x80808080, R8
+	MOVL         $0x0f0f0f0f, R8
 	VPBROADCASTD R8, Z0
 
 rows4:
@@ -978,45 +1018,56 @@ rows4:
 	IMULQ DX, R11
 	ADDQ  CX, R11
 	ADDQ  $0x00000010, BX
+	VPXOR X1, X1, X1
 	VPXOR X2, X2, X2
 	VPXOR X3, X3, X3
 	VPXOR X4, X4, X4
-	VPXOR X5, X5, X5
-	VPXOR X1, X1, X1
 	XORQ  R12, R12
 
-rows4chunk:
-	VPXORD        (AX)(R12*1), Z0, Z6
-	VPDPBUSD      Z6, Z0, Z1
+rows4line:
+	VMOVDQU32     (AX)(R12*2), Z5
+	VMOVDQU32     64(AX)(R12*2), Z6
 	VMOVDQU32     (R8)(R12*1), Z7
-	VPDPBUSD      Z6, Z7, Z2
+	VPSRLW        $0x04, Z7, Z8
+	VPANDD        Z0, Z7, Z7
+	VPANDD        Z0, Z8, Z8
+	VPDPBUSD      Z5, Z7, Z1
+	VPDPBUSD      Z6, Z8, Z1
 	VMOVDQU32     (R9)(R12*1), Z7
-	VPDPBUSD      Z6, Z7, Z3
+	VPSRLW        $0x04, Z7, Z8
+	VPANDD        Z0, Z7, Z7
+	VPANDD        Z0, Z8, Z8
+	VPDPBUSD      Z5, Z7, Z2
+	VPDPBUSD      Z6, Z8, Z2
 	VMOVDQU32     (R10)(R12*1), Z7
-	VPDPBUSD      Z6, Z7, Z4
+	VPSRLW        $0x04, Z7, Z8
+	VPANDD        Z0, Z7, Z7
+	VPANDD        Z0, Z8, Z8
+	VPDPBUSD      Z5, Z7, Z3
+	VPDPBUSD      Z6, Z8, Z3
 	VMOVDQU32     (R11)(R12*1), Z7
-	VPDPBUSD      Z6, Z7, Z5
+	VPSRLW        $0x04, Z7, Z8
+	VPANDD        Z0, Z7, Z7
+	VPANDD        Z0, Z8, Z8
+	VPDPBUSD      Z5, Z7, Z4
+	VPDPBUSD      Z6, Z8, Z4
 	ADDQ          $0x40, R12
 	CMPQ          R12, DX
-	JL            rows4chunk
-	VPSUBD        Z1, Z2, Z2
-	VEXTRACTI64X4 $0x01, Z2, Y6
-	VPADDD        Y6, Y2, Y2
-	VPSUBD        Z1, Z3, Z3
-	VEXTRACTI64X4 $0x01, Z3, Y6
-	VPADDD        Y6, Y3, Y3
-	VPSUBD        Z1, Z4, Z4
-	VEXTRACTI64X4 $0x01, Z4, Y6
-	VPADDD        Y6, Y4, Y4
-	VPSUBD        Z1, Z5, Z5
-	VEXTRACTI64X4 $0x01, Z5, Y6
-	VPADDD        Y6, Y5, Y5
-	VPHADDD       Y3, Y2, Y2
-	VPHADDD       Y5, Y4, Y4
-	VPHADDD       Y4, Y2, Y2
-	VEXTRACTI128  $0x01, Y2, X1
-	VPADDD        X1, X2, X2
-	VMOVDQU       X2, (DI)
+	JL            rows4line
+	VEXTRACTI64X4 $0x01, Z1, Y5
+	VPADDD        Y5, Y1, Y1
+	VEXTRACTI64X4 $0x01, Z2, Y5
+	VPADDD        Y5, Y2, Y2
+	VEXTRACTI64X4 $0x01, Z3, Y5
+	VPADDD        Y5, Y3, Y3
+	VEXTRACTI64X4 $0x01, Z4, Y5
+	VPADDD        Y5, Y4, Y4
+	VPHADDD       Y2, Y1, Y1
+	VPHADDD       Y4, Y3, Y3
+	VPHADDD       Y3, Y1, Y1
+	VEXTRACTI128  $0x01, Y1, X2
+	VPADDD        X2, X1, X1
+	VMOVDQU       X1, (DI)
 	ADDQ          $0x10, DI
 	SUBQ          $0x04, SI
 	JMP           rows4
@@ -1029,26 +1080,28 @@ rows1:
 	IMULQ DX, R8
 	ADDQ  CX, R8
 	ADDQ  $0x00000004, BX
-	VPXOR X8, X8, X8
-	VPXOR X1, X1, X1
+	VPXOR X9, X9, X9
 	XORQ  R9, R9
 
-rows1chunk:
-	VPXORD        (AX)(R9*1), Z0, Z2
-	VPDPBUSD      Z2, Z0, Z1
+rows1line:
+	VMOVDQU32     (AX)(R9*2), Z1
+	VMOVDQU32     64(AX)(R9*2), Z2
 	VMOVDQU32     (R8)(R9*1), Z3
-	VPDPBUSD      Z2, Z3, Z8
+	VPSRLW        $0x04, Z3, Z4
+	VPANDD        Z0, Z3, Z3
+	VPANDD        Z0, Z4, Z4
+	VPDPBUSD      Z1, Z3, Z9
+	VPDPBUSD      Z2, Z4, Z9
 	ADDQ          $0x40, R9
 	CMPQ          R9, DX
-	JL            rows1chunk
-	VPSUBD        Z1, Z8, Z8
-	VEXTRACTI64X4 $0x01, Z8, Y2
-	VPADDD        Y2, Y8, Y8
-	VEXTRACTI128  $0x01, Y8, X1
-	VPADDD        X1, X8, X8
-	VPHADDD       X8, X8, X8
-	VPHADDD       X8, X8, X8
-	VMOVD         X8, (DI)
+	JL            rows1line
+	VEXTRACTI64X4 $0x01, Z9, Y1
+	VPADDD        Y1, Y9, Y9
+	VEXTRACTI128  $0x01, Y9, X1
+	VPADDD        X1, X9, X9
+	VPHADDD       X9, X9, X9
+	VPHADDD       X9, X9, X9
+	VMOVD         X9, (DI)
 	ADDQ          $0x04, DI
 	SUBQ          $0x01, SI
 	JMP           rows1
@@ -1357,6 +1410,58 @@ groups:
 	ADDQ           $0x40, DX
 	DECQ           CX
 	JNZ            groups
+	VZEROUPPER
+	RET
+
+// func unpackAVX2(packed *byte, lines int, out *int8) int
+// Requires: AVX, AVX2
+TEXT ·unpackAVX2(SB), NOSPLIT, $0-32
+	MOVQ         packed+0(FP), AX
+	MOVQ         lines+8(FP), CX
+	MOVQ         out+16(FP), DX
+	MOVL         $0x0f0f0f0f, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+
+lines:
+	VMOVDQU      (AX), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPADDB       Y4, Y3, Y5
+	VPSADBW      Y1, Y5, Y5
+	VPADDQ       Y5, Y2, Y2
+	VPADDB       Y3, Y3, Y3
+	VPSUBB       Y0, Y3, Y3
+	VMOVDQU      Y3, (DX)
+	VPADDB       Y4, Y4, Y4
+	VPSUBB       Y0, Y4, Y4
+	VMOVDQU      Y4, 64(DX)
+	VMOVDQU      32(AX), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPADDB       Y4, Y3, Y5
+	VPSADBW      Y1, Y5, Y5
+	VPADDQ       Y5, Y2, Y2
+	VPADDB       Y3, Y3, Y3
+	VPSUBB       Y0, Y3, Y3
+	VMOVDQU      Y3, 32(DX)
+	VPADDB       Y4, Y4, Y4
+	VPSUBB       Y0, Y4, Y4
+	VMOVDQU      Y4, 96(DX)
+	ADDQ         $0x40, AX
+	SUBQ         $-128, DX
+	DECQ         CX
+	JNZ          lines
+	VEXTRACTI128 $0x01, Y2, X0
+	VPADDQ       X0, X2, X2
+	VPSHUFD      $0x4e, X2, X0
+	VPADDQ       X0, X2, X2
+	VMOVQ        X2, AX
+	MOVQ         AX, ret+24(FP)
 	VZEROUPPER
 	RET
 

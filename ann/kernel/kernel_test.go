@@ -100,6 +100,8 @@ func TestFloatsStayInside(t *testing.T) {
 	}
 }
 
+// TestCodesAreExact: the sums of all sets are those of the elements one by one, for random codes and for the extremes,
+// where byte products could saturate.
 func TestCodesAreExact(t *testing.T) {
 	for _, set := range All() {
 		rng := rand.New(rand.NewPCG(2, 2))
@@ -108,17 +110,18 @@ func TestCodesAreExact(t *testing.T) {
 			n := 11
 			codes := make([]byte, n*stride)
 			for i := range codes {
-				codes[i] = byte(1 + rng.IntN(255))
+				codes[i] = byte(rng.IntN(256))
 			}
-			for i := range stride { // the two extremes, where byte products could saturate
-				codes[i], codes[stride+i] = 255, 1
+			for i := range stride {
+				codes[i], codes[stride+i] = 0xff, 0
 			}
 			for _, extreme := range []bool{false, true} {
-				stored := make([]byte, stride)
-				for i := range stored {
-					stored[i] = byte(1 + rng.IntN(255))
+				var q Query
+				q.resize(dim)
+				for i := range dim {
+					q.codes[i] = int8(rng.IntN(255) - 127)
 					if extreme {
-						stored[i] = []byte{1, 255}[i/2%2]
+						q.codes[i] = []int8{127, -127}[i/200%2]
 					}
 				}
 				ids := make([]uint32, n)
@@ -127,11 +130,11 @@ func TestCodesAreExact(t *testing.T) {
 				}
 				copy(ids, []uint32{0, 1})
 				gathered := make([]int32, n)
-				set.CodeGather(stored, codes, ids, gathered)
+				set.CodeGather(&q, codes, ids, gathered)
 				for i, id := range ids {
 					want := int64(0)
-					for j := range stride {
-						want += (int64(stored[j]) - 128) * (int64(codes[int(id)*stride+j]) - 128)
+					for j := range dim {
+						want += int64(q.codes[j]) * int64(codeAt(codes[int(id)*stride:], j))
 					}
 					if int64(gathered[i]) != want {
 						t.Fatalf("%s dim %d row %d: %d, want %d", set.Name(), dim, id, gathered[i], want)
@@ -142,42 +145,100 @@ func TestCodesAreExact(t *testing.T) {
 	}
 }
 
-// TestQuantiseWithinHalfAScale checks the bound that the comment promises, on
-// vectors of very different length.
-func TestQuantiseWithinHalfAScale(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 3))
-	for _, length := range []float64{1e-30, 1e-3, 1, 1e4, 1e30} {
-		vector := randomRows(rng, 1, 100)
-		for i := range vector {
-			vector[i] *= float32(length)
-		}
-		codes := make([]byte, Stride(len(vector)))
-		scale := Quantise(vector, codes)
-		for i, x := range vector {
-			back := (float64(codes[i]) - 128) * float64(scale)
-			if math.Abs(back-float64(x)) > 0.5001*float64(scale) {
-				t.Fatalf("component %v came back as %v with scale %v", x, back, scale)
+// codeAt returns the code of element i in a row.
+func codeAt(row []byte, i int) byte {
+	b := row[i/128*64+i%64]
+	if i%128 < 64 {
+		return b & 15
+	}
+	return b >> 4
+}
+
+// TestCodesKeepInnerProducts compares scores with inner products in double precision: the mean of their errors is near
+// 0, and their spread is what 15 levels leave, for vectors of any length, also where one element has most of it.
+func TestCodesKeepInnerProducts(t *testing.T) {
+	const dim, n = 384, 400
+	for name, shape := range map[string]func(rng *rand.Rand, v []float32){
+		"normal":            func(*rand.Rand, []float32) {},
+		"one large element": func(rng *rand.Rand, v []float32) { v[7] = 60 + float32(rng.NormFloat64()) },
+		"few elements":      func(_ *rand.Rand, v []float32) { clear(v[20:]) },
+	} {
+		for _, length := range []float64{1e-20, 1, 1e20} {
+			rng := rand.New(rand.NewPCG(3, 3))
+			rows, query := randomRows(rng, n, dim), randomRows(rng, 1, dim)
+			codes, scales, ids := make([]byte, n*Stride(dim)), make([]float32, n), make([]uint32, n)
+			var coder Coder
+			shape(rng, query)
+			for i := range n {
+				row := rows[i*dim:][:dim]
+				shape(rng, row)
+				for j := range row {
+					row[j] *= float32(length)
+				}
+				ids[i] = uint32(i)
+				scales[i] = coder.Encode(row, codes[i*Stride(dim):][:Stride(dim)])
 			}
-			if codes[i] == 0 {
-				t.Fatalf("component %v has the code 0, which byte products must not meet", x)
+			var q Query
+			q.Set(query)
+			sums := make([]int32, n)
+			goSet.CodeGather(&q, codes, ids, sums)
+			mean, square := 0.0, 0.0
+			for i, sum := range sums {
+				row := rows[i*dim:][:dim]
+				want, _ := reference(query, row)
+				lengths, _ := reference(row, row)
+				ofQuery, _ := reference(query, query)
+				e := (float64(q.Score(sum, scales[i])) - want) / math.Sqrt(lengths*ofQuery)
+				mean += e / n
+				square += e * e / n
 			}
-		}
-		for _, c := range codes[len(vector):] {
-			if c != 128 {
-				t.Fatalf("padding is %d", c)
+			if math.Abs(mean) > 0.001 || math.Sqrt(square) > 0.012 {
+				t.Errorf("%s, length %g: errors of cosines have the mean %.4f and the spread %.4f", name, length, mean, math.Sqrt(square))
 			}
 		}
 	}
 }
 
-func TestQuantiseZeroAndSubnormal(t *testing.T) {
+// TestRowsAsQueries: a row of codes as the query has the elements that its codes stand for.
+func TestRowsAsQueries(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, set := range All() {
+		for _, dim := range dims {
+			codes := make([]byte, Stride(dim))
+			var coder Coder
+			scale := coder.Encode(randomRows(rng, 1, dim), codes)
+			var q Query
+			set.SetRow(&q, codes, scale, dim)
+			bias := int32(0)
+			for i, c := range q.codes {
+				want := int8(0)
+				if i < dim {
+					want = 2*int8(codeAt(codes, i)) - 15
+				}
+				if c != want {
+					t.Fatalf("%s dim %d: element %d is %d, want %d", set.Name(), dim, i, c, want)
+				}
+				bias += 15 * int32(c)
+			}
+			if q.scale != scale || q.bias != bias {
+				t.Errorf("%s dim %d: scale %v and bias %d, want %v and %d", set.Name(), dim, q.scale, q.bias, scale, bias)
+			}
+		}
+	}
+}
+
+// TestNothingToTellApart: vectors of zeros, and of numbers that are as good as 0, have the score 0.
+func TestNothingToTellApart(t *testing.T) {
 	for _, x := range []float32{0, math.SmallestNonzeroFloat32} {
 		codes := make([]byte, Stride(3))
-		if scale := Quantise([]float32{x, -x, 0}, codes); scale != 0 {
+		var coder Coder
+		if scale := coder.Encode([]float32{x, -x, 0}, codes); scale != 0 {
 			t.Errorf("scale of %v is %v", x, scale)
 		}
-		if slices.ContainsFunc(codes, func(c byte) bool { return c != 128 }) {
-			t.Errorf("codes of %v are %v", x, codes)
+		var q Query
+		q.Set([]float32{x, -x, 0})
+		if score := q.Score(0, 1); score != 0 || slices.ContainsFunc(q.codes, func(c int8) bool { return c != 0 }) {
+			t.Errorf("the query of %v has the codes %v and a score of %v", x, q.codes, score)
 		}
 	}
 }
@@ -185,15 +246,22 @@ func TestQuantiseZeroAndSubnormal(t *testing.T) {
 // TestLongestRowDoesNotOverflow sums the largest product over the largest
 // dimension that vectors may have, in arbitrary precision.
 func TestLongestRowDoesNotOverflow(t *testing.T) {
-	const dim = 1 << 14
-	codes := make([]byte, dim)
-	for i := range codes {
-		codes[i] = 255
+	var q Query
+	q.resize(MaxDimension)
+	codes := make([]byte, Stride(MaxDimension))
+	for i := range q.codes {
+		q.codes[i] = 127
 	}
-	want := new(big.Int).Mul(big.NewInt(127*127), big.NewInt(dim))
+	for i := range codes {
+		codes[i] = 0xff
+	}
+	want := new(big.Int).Mul(big.NewInt(127*15), big.NewInt(MaxDimension))
+	if !new(big.Int).Mul(want, big.NewInt(2)).IsInt64() || 2*want.Int64() > math.MaxInt32 {
+		t.Errorf("twice %d is no number of 32 bits", want)
+	}
 	for _, set := range All() {
 		out := make([]int32, 1)
-		set.CodeGather(codes, codes, []uint32{0}, out)
+		set.CodeGather(&q, codes, []uint32{0}, out)
 		if want.Cmp(big.NewInt(int64(out[0]))) != 0 {
 			t.Errorf("%s: %d, want %d", set.Name(), out[0], want)
 		}
@@ -205,11 +273,12 @@ func BenchmarkDot(b *testing.B) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	rows, query := randomRows(rng, n, dim), randomRows(rng, 1, dim)
 	codes := make([]byte, n*Stride(dim))
+	var coder Coder
 	for i := range n {
-		Quantise(rows[i*dim:(i+1)*dim], codes[i*Stride(dim):])
+		coder.Encode(rows[i*dim:(i+1)*dim], codes[i*Stride(dim):][:Stride(dim)])
 	}
-	q := make([]byte, Stride(dim))
-	Quantise(query, q)
+	var q Query
+	q.Set(query)
 	ids := make([]uint32, n)
 	for i := range ids {
 		ids[i] = uint32(rng.IntN(n))
@@ -223,9 +292,9 @@ func BenchmarkDot(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("codes/%s", set.Name()), func(b *testing.B) {
-			b.SetBytes(dim * n)
+			b.SetBytes(dim / 2 * n)
 			for b.Loop() {
-				set.CodeGather(q, codes, ids, sums)
+				set.CodeGather(&q, codes, ids, sums)
 			}
 		})
 	}

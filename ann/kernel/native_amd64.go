@@ -22,17 +22,17 @@ func native() []*Set {
 
 var vnniSet = Set{
 	name: "avx512-vnni", dotRows: dotRowsAVX512, dotGather: dotGatherAVX512, dotBlock: dotBlockAVX512,
-	codeGather: codeGatherVNNI, spread: spreadAVX2, maxDots: maxDotsVNNI,
+	codeGather: codeGatherVNNI, spread: spreadAVX2, unpack: unpackAVX2, maxDots: maxDotsVNNI,
 }
 
 var avx512Set = Set{
 	name: "avx512", dotRows: dotRowsAVX512, dotGather: dotGatherAVX512, dotBlock: dotBlockAVX512,
-	codeGather: codeGatherAVX2, spread: spreadAVX2, maxDots: maxDotsAVX2,
+	codeGather: codeGatherAVX2, spread: spreadAVX2, unpack: unpackAVX2, maxDots: maxDotsAVX2,
 }
 
 var avx2Set = Set{
 	name: "avx2", dotRows: dotRowsAVX2, dotGather: dotGatherAVX2, dotBlock: dotBlockAVX2,
-	codeGather: codeGatherAVX2, spread: spreadAVX2, maxDots: maxDotsAVX2,
+	codeGather: codeGatherAVX2, spread: spreadAVX2, unpack: unpackAVX2, maxDots: maxDotsAVX2,
 }
 
 // Prefetch tells the processor to load the first two cache lines of a list, which will be read soon. It panics if the

@@ -37,12 +37,12 @@ func dotBlockAVX512(queries *float32, rows *float32, dim int, n int, out *float3
 // codeGatherAVX2 writes the product sums of a query with the n rows of codes named by ids.
 //
 //go:noescape
-func codeGatherAVX2(query *byte, codes *byte, stride int, ids *uint32, n int, out *int32)
+func codeGatherAVX2(query *int8, codes *byte, stride int, ids *uint32, n int, out *int32)
 
 // codeGatherVNNI writes the product sums of a query with the n rows of codes named by ids.
 //
 //go:noescape
-func codeGatherVNNI(query *byte, codes *byte, stride int, ids *uint32, n int, out *int32)
+func codeGatherVNNI(query *int8, codes *byte, stride int, ids *uint32, n int, out *int32)
 
 // maxDotsAVX2 writes, for each of n tokens of a question, the greatest product sum with a token of count blocks. n is a multiple of four.
 //
@@ -58,6 +58,12 @@ func maxDotsVNNI(codes *int8, n int, blocks *byte, count int, dim int, maxima *i
 //
 //go:noescape
 func spreadAVX2(packed *byte, n int, out *byte)
+
+// unpackAVX2 writes, for each code of a number of lines, twice the code less 15, 128 bytes for each line, and
+// returns the sum of the codes.
+//
+//go:noescape
+func unpackAVX2(packed *byte, lines int, out *int8) int
 
 // prefetchLines asks for the two cache lines from list.
 //

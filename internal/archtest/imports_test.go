@@ -247,7 +247,7 @@ var allowed = map[string][]string{
 	"research/bench": {
 		"ann", "bm25", "bm25/forms", "encoder", "fusion", "generators", "internal/assembly", "internal/conditions",
 		"internal/corpus", "internal/disk", "internal/experts", "internal/provision", "internal/questions",
-		"internal/rank", "models", "models/convert/e5s", "search", "store/folder",
+		"internal/rank", "models", "models/convert/e5s", "search", "store", "store/folder",
 	},
 
 	"internal/archtest": {},

@@ -122,7 +122,7 @@ func TestOtherFormat(t *testing.T) {
 		"Verify":     func() error { _, err := Verify(t.Context(), dir, nil); return err },
 	} {
 		if err := open(); !errors.Is(err, ErrOtherFormat) ||
-			!strings.Contains(err.Error(), "format 1, this program reads format 6") ||
+			!strings.Contains(err.Error(), "format 1, this program reads format 7") ||
 			!strings.Contains(err.Error(), "index again") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -9,26 +9,26 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// bytewise is an instruction set's way to add up products of code bytes: a
-// code is a signed value of at most 127, plus 128.
-type bytewise interface {
+// nibblewise is an instruction set's way to add up products of a query's signed bytes with codes of four bits, which
+// lie two to a byte.
+type nibblewise interface {
 	name() string
 	width() int // bytes in a register
 	prepare()
-	// begin clears what belongs to a group of rows.
-	begin()
-	// query loads a register of query bytes in the form that add wants.
-	query(m Mem) []reg.VecVirtual
+	// query loads as many query bytes as a register has codes in its low nibbles, or in its high ones.
+	query(m Mem) reg.VecVirtual
 	register() reg.VecVirtual
-	add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual)
+	// add adds the products of the two query registers with a register of codes to sum.
+	add(low, high reg.VecVirtual, codes Mem, sum reg.VecVirtual)
 	// store writes the four sums, or the one.
 	store(sums []reg.VecVirtual, out Mem)
 }
 
-// codeDots emits the kernel codeGather for an instruction set, which multiplies one row of codes, the query, with many.
-func codeDots(v bytewise) {
+// codeDots emits the kernel codeGather for an instruction set, which multiplies a query with many rows of codes. A line
+// of 64 bytes has the codes of 128 elements: the first 64 in its low nibbles, the others in its high ones.
+func codeDots(v nibblewise) {
 	name := "codeGather" + v.name()
-	TEXT(name, NOSPLIT, "func(query, codes *byte, stride int, ids *uint32, n int, out *int32)")
+	TEXT(name, NOSPLIT, "func(query *int8, codes *byte, stride int, ids *uint32, n int, out *int32)")
 	Pragma("noescape")
 	Doc(name + " writes the product sums of a query with the n rows of codes named by ids.")
 	query := Load(Param("query"), GP64())
@@ -53,19 +53,19 @@ func codeDots(v bytewise) {
 			sums[i] = v.register()
 			VPXOR(sums[i].AsX(), sums[i].AsX(), sums[i].AsX())
 		}
-		v.begin()
 		at := GP64()
 		XORQ(at, at)
-		Label(loop + "chunk")
+		Label(loop + "line")
 		for offset := 0; offset < 64; offset += v.width() {
-			q := v.query(Mem{Base: query, Index: at, Scale: 1, Disp: offset})
+			low := v.query(Mem{Base: query, Index: at, Scale: 2, Disp: offset})
+			high := v.query(Mem{Base: query, Index: at, Scale: 2, Disp: 64 + offset})
 			for i, row := range rows {
-				v.add(q, Mem{Base: row, Index: at, Scale: 1, Disp: offset}, sums[i])
+				v.add(low, high, Mem{Base: row, Index: at, Scale: 1, Disp: offset}, sums[i])
 			}
 		}
 		ADDQ(U8(64), at)
 		CMPQ(at, cursor.stride)
-		JL(LabelRef(loop + "chunk"))
+		JL(LabelRef(loop + "line"))
 		v.store(sums, Mem{Base: out})
 		ADDQ(U8(4*width), out)
 		SUBQ(U8(width), n)
@@ -76,13 +76,10 @@ func codeDots(v bytewise) {
 	RET()
 }
 
-// vnni multiplies unsigned with signed bytes and adds four products in one
-// step. The codes stay unsigned, so that a product sum is too large by 128
-// times the sum of the query's signed bytes. That excess is added up too, and
-// subtracted at the end.
+// vnni multiplies unsigned with signed bytes and adds four products in one step.
 type vnni struct{ constants *vnniConstants }
 
-type vnniConstants struct{ offset, excess reg.VecVirtual }
+type vnniConstants struct{ nibble reg.VecVirtual }
 
 // name returns the suffix of the kernels' names for this instruction set.
 func (vnni) name() string { return "VNNI" }
@@ -93,34 +90,30 @@ func (vnni) width() int { return 64 }
 // register returns a new 512-bit register.
 func (vnni) register() reg.VecVirtual { return ZMM() }
 
-// prepare emits code that loads the constant which makes unsigned codes signed, and takes the registers of v.constants.
+// prepare emits code that loads the mask of the low nibbles, and takes the register of v.constants.
 func (v vnni) prepare() {
 	bits := GP32()
-	v.constants.offset, v.constants.excess = ZMM(), ZMM()
-	MOVL(U32(0x80808080), bits)
-	VPBROADCASTD(bits, v.constants.offset)
+	v.constants.nibble = ZMM()
+	MOVL(U32(0x0f0f0f0f), bits)
+	VPBROADCASTD(bits, v.constants.nibble)
 }
 
-// begin emits code that clears v.constants.excess, the sum of the query's bytes.
-func (v vnni) begin() {
-	e := v.constants.excess
-	VPXOR(e.AsX(), e.AsX(), e.AsX())
-}
-
-// query emits code that loads a register of query bytes as signed ones, and adds 128 times their sum to
-// v.constants.excess. It returns that register.
-func (v vnni) query(m Mem) []reg.VecVirtual {
+// query emits code that loads a register of query bytes, and returns the register.
+func (v vnni) query(m Mem) reg.VecVirtual {
 	q := ZMM()
-	VPXORD(m, v.constants.offset, q)
-	dotAccumulate(q, v.constants.offset, v.constants.excess)
-	return []reg.VecVirtual{q}
+	VMOVDQU32(m, q)
+	return q
 }
 
-// add emits code that adds the products of the query with a register of codes to sum.
-func (v vnni) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
-	c := ZMM()
+// add emits code that adds the products of the query's two registers with a register of codes to sum.
+func (v vnni) add(low, high reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
+	c, h := ZMM(), ZMM()
 	VMOVDQU32(codes, c)
-	dotAccumulate(query[0], c, sum)
+	VPSRLW(U8(4), c, h)
+	VPANDD(v.constants.nibble, c, c)
+	VPANDD(v.constants.nibble, h, h)
+	dotAccumulate(low, c, sum)
+	dotAccumulate(high, h, sum)
 }
 
 // dotAccumulate emits the instruction VPDPBUSD, which avo's tables do not have. For each lane of 32 bits it multiplies
@@ -135,10 +128,9 @@ func dotAccumulate(signed, unsigned, sum reg.VecVirtual) {
 	})
 }
 
-// store emits code that subtracts the excess from the four sums, or the one, and writes them to out.
+// store emits code that writes the four sums, or the one, to out.
 func (v vnni) store(sums []reg.VecVirtual, out Mem) {
 	for _, s := range sums {
-		VPSUBD(v.constants.excess, s, s)
 		high := YMM()
 		VEXTRACTI64X4(U8(1), s, high)
 		VPADDD(high, s.AsY(), s.AsY())
@@ -167,12 +159,11 @@ func storeSums(sums []reg.VecVirtual, out Mem) {
 	VMOVD(x, out)
 }
 
-// maddubs is AVX2's byte product, whose pairs saturate at 16 bits. With the
-// magnitude of one factor on the unsigned side and its sign moved to the
-// other, both at most 127, no pair exceeds 32,258, so it is exact.
+// maddubs is AVX2's byte product, whose pairs saturate at 16 bits. Of a query byte, at most 127, and a code, at most
+// 15, the four products that are added before they are widened are 7,620 at most, so it is exact.
 type maddubs struct{ constants *maddubsConstants }
 
-type maddubsConstants struct{ offset, ones reg.VecVirtual }
+type maddubsConstants struct{ nibble, ones reg.VecVirtual }
 
 // name returns the suffix of the kernels' names for this instruction set.
 func (maddubs) name() string { return "AVX2" }
@@ -183,37 +174,40 @@ func (maddubs) width() int { return 32 }
 // register returns a new 256-bit register.
 func (maddubs) register() reg.VecVirtual { return YMM() }
 
-// prepare emits code that loads the constants which make codes signed and which add pairs.
+// prepare emits code that loads the mask of the low nibbles and the ones that add pairs, and takes the registers of
+// v.constants.
 func (v maddubs) prepare() {
+	v.constants.nibble = broadcast(0x0f0f0f0f)
+	v.constants.ones = broadcast(0x00010001)
+}
+
+// broadcast emits code that fills a 256-bit register with a number of 32 bits, and returns the register.
+func broadcast(number uint32) reg.VecVirtual {
 	bits := GP32()
-	offset128, ones16 := YMM(), YMM()
-	v.constants.offset, v.constants.ones = offset128, ones16
-	MOVL(U32(0x80808080), bits)
-	VMOVD(bits, offset128.AsX())
-	VPBROADCASTD(offset128.AsX(), offset128)
-	MOVL(U32(0x00010001), bits)
-	VMOVD(bits, ones16.AsX())
-	VPBROADCASTD(ones16.AsX(), ones16)
+	all := YMM()
+	MOVL(U32(number), bits)
+	VMOVD(bits, all.AsX())
+	VPBROADCASTD(all.AsX(), all)
+	return all
 }
 
-// begin does nothing: there is no excess.
-func (maddubs) begin() {}
-
-// query emits code that loads a register of query bytes as signed ones, and another with their magnitudes. It returns
-// both registers.
-func (v maddubs) query(m Mem) []reg.VecVirtual {
-	q, magnitude := YMM(), YMM()
-	VPXOR(m, v.constants.offset, q)
-	VPABSB(q, magnitude)
-	return []reg.VecVirtual{q, magnitude}
+// query emits code that loads a register of query bytes, and returns the register.
+func (v maddubs) query(m Mem) reg.VecVirtual {
+	q := YMM()
+	VMOVDQU(m, q)
+	return q
 }
 
-// add emits code that adds the products of the query, its two registers, with a register of codes to sum.
-func (v maddubs) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
-	c := YMM()
-	VPXOR(codes, v.constants.offset, c)
-	VPSIGNB(query[0], c, c)
-	VPMADDUBSW(c, query[1], c)
+// add emits code that adds the products of the query's two registers with a register of codes to sum.
+func (v maddubs) add(low, high reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
+	c, h := YMM(), YMM()
+	VMOVDQU(codes, c)
+	VPSRLW(U8(4), c, h)
+	VPAND(v.constants.nibble, c, c)
+	VPAND(v.constants.nibble, h, h)
+	VPMADDUBSW(low, c, c)
+	VPMADDUBSW(high, h, h)
+	VPADDW(h, c, c)
 	VPMADDWD(v.constants.ones, c, c)
 	VPADDD(c, sum, sum)
 }

@@ -20,13 +20,14 @@ func main() {
 		dotRows(v, true)
 		dotBlock(v)
 	}
-	for _, v := range []bytewise{maddubs{&maddubsConstants{}}, vnni{&vnniConstants{}}} {
+	for _, v := range []nibblewise{maddubs{&maddubsConstants{}}, vnni{&vnniConstants{}}} {
 		codeDots(v)
 	}
 	for _, v := range []tokenwise{tokenMaddubs{&maddubsConstants{}}, tokenVNNI{}} {
 		maxDots(v)
 	}
 	spread()
+	unpack()
 	prefetch()
 	Generate()
 }

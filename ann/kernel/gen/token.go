@@ -234,14 +234,7 @@ func (tokenMaddubs) register() reg.VecVirtual { return YMM() }
 func (tokenMaddubs) fold(lanes reg.VecVirtual) { foldYMM(lanes) }
 
 // prepare emits code that loads the constant which adds pairs.
-func (v tokenMaddubs) prepare() {
-	bits := GP32()
-	ones := YMM()
-	v.constants.ones = ones
-	MOVL(U32(0x00010001), bits)
-	VMOVD(bits, ones.AsX())
-	VPBROADCASTD(ones.AsX(), ones)
-}
+func (v tokenMaddubs) prepare() { v.constants.ones = broadcast(0x00010001) }
 
 // add emits code that adds the products of four dimensions to each lane of sum. It overwrites the question's
 // register, since no other block is multiplied with it.

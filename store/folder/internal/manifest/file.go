@@ -15,7 +15,7 @@ const (
 	FileName        = "MANIFEST"
 	ManifestPending = "tmp-manifest"
 	Begin           = "conclave manifest "
-	Format          = 6
+	Format          = 7
 	// MaxManifest is the most bytes of a manifest; a larger file is damaged or foreign.
 	MaxManifest = 256 << 20
 )
