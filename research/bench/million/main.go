@@ -220,7 +220,8 @@ func (e *likeEncoder) EncodePassages(ctx context.Context, passages []corpus.Pass
 }
 
 // addNoise returns each vector of a list, of dim numbers each, with a share of the difference of two vectors of the
-// other lists, scaled to the length that it had. The lists a and b are begun anew where they end.
+// other lists, scaled to the length that it had, or to 1 if that was more. The lists a and b are begun anew where they
+// end.
 func addNoise(list, a, b []float32, dim int) []float32 {
 	out := make([]float32, len(list))
 	for at := 0; at+dim <= len(list); at += dim {
@@ -231,7 +232,7 @@ func addNoise(list, a, b []float32, dim int) []float32 {
 			after += float64(v) * float64(v)
 			out[at+k] = v
 		}
-		scale := float32(math.Sqrt(before / max(after, 1e-12)))
+		scale := float32(math.Sqrt(min(before, 1) / max(after, 1e-12)))
 		for k := range dim {
 			out[at+k] *= scale
 		}

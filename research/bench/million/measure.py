@@ -53,7 +53,7 @@ def main():
     random.Random(7).shuffle(questions)
     folder = Path(tempfile.mkdtemp(dir=o.collection.resolve().parent))
     try:
-        link_files(o.collection, folder / "data" / "large")
+        link_files(o.collection, folder / "data" / "default")
         if o.joined:
             link_files(o.joined, folder / "data" / "other")
         figures = measure(o, folder, questions)
@@ -96,7 +96,7 @@ class Server:
         )
         while True:
             try:
-                self.send(http.client.HTTPConnection(self.address), "GET", "/v1/collections/large/passages?limit=1", None)
+                self.send(http.client.HTTPConnection(self.address), "GET", "/v1/collections/default/passages?limit=1", None)
                 break
             except (OSError, AssertionError):
                 if self.process.poll() is not None:
@@ -114,9 +114,9 @@ class Server:
         assert answer.status < 300, f"{path}: {answer.status}: {said[:500]!r}"
         return said
 
-    def ask(self, connection, question, options, path="/v1/collections/large/search"):
+    def ask(self, connection, question, options, path="/v1/collections/default/search"):
         """Returns the milliseconds of an answer."""
-        body = {"question": question, "timeout_ms": 20000, **(options or {})}
+        body = {"question": question, "timeout_ms": 10000, **(options or {})}
         if options is None:
             path, body = "/embed", {"inputs": question}
         began = time.monotonic()
@@ -161,9 +161,9 @@ def measure(o, folder, questions):
         for options in WAYS.values():
             for _ in range(3):
                 server.ask(connection, next(fresh), options)
-        ways = {name: (options, "/v1/collections/large/search") for name, options in WAYS.items()}
+        ways = {name: (options, "/v1/collections/default/search") for name, options in WAYS.items()}
         if o.joined:
-            ways["both collections, not reranked"] = ({"rerank": False, "collections": ["large", "other"]}, "/v1/search")
+            ways["both collections, not reranked"] = ({"rerank": False, "collections": ["default", "other"]}, "/v1/search")
         took, used = {name: [] for name in ways}, dict.fromkeys(ways, 0.0)
         block = 20  # processor time is counted in hundredths of a second, so that one question is too little for it
         for _ in range(max(1, o.each // block)):
@@ -182,8 +182,8 @@ def measure(o, folder, questions):
     finally:
         server.end()
     for name, arguments in {
-        "snapshot": ["snapshot", "--collection", folder / "data" / "large", "--out", folder / "copy"],
-        "verify": ["verify", "--collection", folder / "data" / "large"],
+        "snapshot": ["snapshot", "--collection", folder / "data" / "default", "--out", folder / "copy"],
+        "verify": ["verify", "--collection", folder / "data" / "default"],
     }.items():
         began = time.monotonic()
         subprocess.run([o.program, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
@@ -222,7 +222,7 @@ def while_writing(server, fresh, each):
         while not stop.wait(max(0.0, began + len(written) / 50 - time.monotonic())):
             lines = [{"id": f"new/{len(written) + i}", "text": f"Passage {texts.random()} about the number {i}.",
                       "metadata": {"part": i, "tenth": "new"}} for i in range(25)]
-            server.send(connection, "POST", "/v1/collections/large/passages", "\n".join(map(json.dumps, lines)))
+            server.send(connection, "POST", "/v1/collections/default/passages", "\n".join(map(json.dumps, lines)))
             written.extend(lines)
 
     writer = threading.Thread(target=write)
