@@ -35,6 +35,8 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 			if made.Late != nil {
 				return made, &TwoLateError{made.Late.Name, x.Name}
 			}
+			// Beside any other encoder, late interaction has the fits that are shipped for the base's.
+			x.Foreign = x.Foreign && slices.ContainsFunc(a.Experts.Dense(), isMultilingual)
 			dimension := e.Dimension()
 			x.Similarity = func(question, passage []float32) (float32, error) {
 				return ann.Similarity(question, passage, dimension)
@@ -302,8 +304,8 @@ func answerabilityOf(record *calibration.Record) (*learned.Answerability, error)
 	return out, nil
 }
 
-// ofBase reports whether late interaction is by the states of the base encoder or a relative of it, with which the
-// shipped confidence and verdict were fitted; false for nil.
+// ofBase reports whether late interaction has the shipped confidence and verdict, which were fitted with that of the
+// base encoder: any has but that of the expert for many languages. It is false for nil.
 func ofBase(late *learned.Expert) bool { return late != nil && !late.Foreign }
 
 // isMultilingual reports whether an expert is the one for many languages that setup fetches.
