@@ -1,6 +1,7 @@
 package search
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -190,6 +191,51 @@ func TestVerdictOfForeignSources(t *testing.T) {
 	r = s.ask(t, Request{Question: chinese, Fusion: methodsOf(fusion.MethodGate)})
 	if r.Verdict != reply.VerdictFound || *r.Answerable != .7 {
 		t.Errorf("Chinese: %q by %+v", r.Verdict, r.Judged)
+	}
+}
+
+// TestForeignFitsChangeNoOtherAnswer: where the experts for English answer, alone or beside one for many languages,
+// results, confidence and verdict are the same whatever was fitted for that one alone.
+func TestForeignFitsChangeNoOtherAnswer(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		answers := func(foreign *learned.ForeignFits) (all []reply.Response) {
+			s, _, _ := lateStage()
+			s.config.Late.Languages = learned.Languages{"en"}
+			for i := range s.config.Experts {
+				s.config.Experts[i].Languages = learned.Languages{"en"}
+			}
+			if beside {
+				many := &s.config.Experts[len(s.config.Experts)-1]
+				many.Languages, many.Foreign, many.Representatives = nil, true, nil
+			}
+			for i := range s.library.shelf.passages {
+				s.library.shelf.passages[i].Text += ". The bird is green and sleeps, and the cat is running to it."
+			}
+			s.config.Defaults.ChancesBasis = reply.BasisShipped
+			s.config.Defaults.Chances = &sure{first: .4, any: .7}
+			s.config.Defaults.Answerability = &learned.Answerability{
+				Chance: &doubted{confidence: .9}, Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
+			}
+			s.config.Defaults.Foreign = foreign
+			for _, question := range []string{"where is the green bird", "bird", "how does the cat run to it"} {
+				r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+				r.RequestID, r.TookMS, r.Sources = "", 0, nil
+				all = append(all, r)
+			}
+			return all
+		}
+		want := answers(nil)
+		for _, late := range []bool{false, true} {
+			got := answers(&learned.ForeignFits{
+				Late: late, Chances: &sure{first: .2, any: .3},
+				Answerability: learned.Answerability{
+					Chance: &doubted{confidence: .5}, Thresholds: reply.Thresholds{Found: .6, Doubtful: .2},
+				},
+			})
+			if !reflect.DeepEqual(got, want) || want[0].Verdict != reply.VerdictFound {
+				t.Errorf("beside another %t, fitted with late interaction %t: %+v, want %+v", beside, late, got, want)
+			}
+		}
 	}
 }
 

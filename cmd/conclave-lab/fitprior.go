@@ -10,7 +10,9 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/languages"
 	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
 
 	"github.com/spf13/cobra"
 )
@@ -19,7 +21,8 @@ import (
 type fitPriorCommand struct {
 	questions   cli.QuestionFiles
 	collections []string
-	near        []string // lists of domains that may answer each other's questions
+	near        []string            // lists of domains that may answer each other's questions
+	languages   map[string][]string // codes of each domain's passages, by its name, which readQuestions sets
 	foreign     int
 	out         string
 }
@@ -31,9 +34,9 @@ func newFitPrior(term cli.Terminal) *cobra.Command {
 		Use:   "prior",
 		Short: "Fit the shipped confidence to collections of several domains",
 		Long: `Asks each collection its own questions, the same without the passages that
-answer, questions of the other domains, and texts that ask nothing, under the
-shipped gate, and fits the probability that the first passage answers. The
-printed figures are leave-one-out. The result (shipped/confidence.yaml) serves
+answer, questions of the other domains in its language, and texts that ask
+nothing, under the shipped gate, and fits the probability that the first passage
+answers. The printed figures are leave-one-out. The result (shipped/confidence.yaml) serves
 collections without a calibration, and is where calibrations start.`,
 		Example: `  conclave-lab calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
     --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out shipped/confidence.yaml`,
@@ -98,8 +101,8 @@ func (x *fitPriorCommand) run(cmd *cobra.Command, config configs.Config, term cl
 
 // readQuestions returns the questions of the domains in --questions, the questions generated from each domain's
 // collection (Assembly.GenerateQuestions) in the same order, and the folder of each domain's collection by its name. It
-// returns a usage error if there are fewer than two domains or one has no collection. It opens each collection for
-// this, one after the other, and fails if one cannot be opened.
+// sets x.languages. It returns a usage error if there are fewer than two domains or one has no collection. It opens
+// each collection for this, one after the other, and fails if one cannot be opened.
 func (x *fitPriorCommand) readQuestions(
 	ctx context.Context,
 	config configs.Config,
@@ -120,6 +123,7 @@ func (x *fitPriorCommand) readQuestions(
 		)
 	}
 	generated = make([]questions.Domain, len(domains))
+	x.languages = map[string][]string{}
 	for i, d := range domains {
 		folder, ok := folders[d.Name]
 		if !ok {
@@ -130,6 +134,9 @@ func (x *fitPriorCommand) readQuestions(
 		err := cli.OpenForMeasuring(own, term, true, func(l *assembly.Assembly) (err error) {
 			generated[i], err = l.GenerateQuestions(ctx)
 			generated[i].Name = d.Name
+			if err == nil {
+				x.languages[d.Name], err = languagesOf(ctx, l)
+			}
 			return err
 		})
 		if err != nil {
@@ -139,9 +146,26 @@ func (x *fitPriorCommand) readQuestions(
 	return domains, generated, folders, nil
 }
 
-// askDomain opens the collection of domains[at], which config names, without its calibration, and asks it the
-// questions of all domains and those generated from each, in the same order, without domains near this one
-// (withoutNear, gatherEvidence). It returns the answers under the shipped gate, for FitPrior. It fails if the
+// sampledPassages is how many passages tell the languages of a collection.
+const sampledPassages = 200
+
+// languagesOf returns the codes of the languages of a collection's passages, told from sampledPassages of them at most,
+// the most frequent first; nil if these are too short. It fails if the passages cannot be read.
+func languagesOf(ctx context.Context, l *assembly.Assembly) ([]string, error) {
+	sample, err := l.Engine.Sample(ctx, search.Caller{}, sampledPassages)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(sample))
+	for i, p := range sample {
+		texts[i] = languages.TellingPart(p.Title, p.Text)
+	}
+	return languages.Of(texts), nil
+}
+
+// askDomain opens the collection of domains[at], which config names, without its calibration, and asks it the questions
+// of all domains and those generated from each, in the same order, without those that are not asked of this one
+// (withoutUnasked, gatherEvidence). It returns the answers under the shipped gate, for FitPrior. It fails if the
 // collection cannot be opened, lacks the shipped gate or the passages that answer its questions, or a search fails.
 func (x *fitPriorCommand) askDomain(
 	ctx context.Context,
@@ -150,7 +174,7 @@ func (x *fitPriorCommand) askDomain(
 	at int,
 	term cli.Terminal,
 ) (out calibration.PriorQuestions, err error) {
-	domains, generated, at = x.withoutNear(domains, generated, at)
+	domains, generated, at = x.withoutUnasked(domains, generated, at)
 	err = cli.OpenForMeasuring(config, term, true, func(l *assembly.Assembly) error {
 		found, err := x.gatherEvidence(ctx, l, domains, generated, at, term)
 		if err != nil {
@@ -193,23 +217,29 @@ func besideQuestions(generated []questions.Domain, at, foreign int) questions.Do
 	return questions.NewDomain(questions.GeneratedDomain, all, 0)
 }
 
-// withoutNear returns the domains, and the questions generated from each, without those near domains[at] (isNear), and
-// the index that domains[at] has among them. It leaves its arguments as they are.
-func (x *fitPriorCommand) withoutNear(
+// withoutUnasked returns the domains, and the questions generated from each, without those whose questions are not
+// asked of the collection of domains[at] (isAsked), and the index that domains[at] has among them. It leaves its
+// arguments as they are.
+func (x *fitPriorCommand) withoutUnasked(
 	domains, generated []questions.Domain,
 	at int,
 ) (others, othersGenerated []questions.Domain, place int) {
 	name := domains[at].Name
-	near := func(d questions.Domain) bool { return d.Name != name && x.isNear(d.Name, name) }
-	others = slices.DeleteFunc(slices.Clone(domains), near)
-	othersGenerated = slices.DeleteFunc(slices.Clone(generated), near)
+	unasked := func(d questions.Domain) bool { return d.Name != name && !x.isAsked(d.Name, name) }
+	others = slices.DeleteFunc(slices.Clone(domains), unasked)
+	othersGenerated = slices.DeleteFunc(slices.Clone(generated), unasked)
 	return others, othersGenerated, slices.IndexFunc(others, func(d questions.Domain) bool { return d.Name == name })
 }
 
-// isNear reports whether one --near flag names both domains: the collection of one may answer questions of the other.
-func (x *fitPriorCommand) isNear(a, b string) bool {
-	return slices.ContainsFunc(x.near, func(list string) bool {
+// isAsked reports whether questions of domain a are asked of the collection of domain b, which does not answer them:
+// unless a --near flag names both, or their passages have no language in common, where both are known. Answers to
+// questions in another language than the passages are not judged by what is fitted.
+func (x *fitPriorCommand) isAsked(a, b string) bool {
+	near := slices.ContainsFunc(x.near, func(list string) bool {
 		names := strings.Split(list, ",")
 		return slices.Contains(names, a) && slices.Contains(names, b)
 	})
+	known := len(x.languages[a]) > 0 && len(x.languages[b]) > 0
+	inB := func(code string) bool { return slices.Contains(x.languages[b], code) }
+	return !near && (!known || slices.ContainsFunc(x.languages[a], inB))
 }

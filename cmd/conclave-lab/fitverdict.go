@@ -28,8 +28,8 @@ func newFitVerdict(term cli.Terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "verdict",
 		Short: "Fit the shipped verdict to collections of several domains",
-		Long: `Asks each collection its own questions, questions of the other domains, and texts
-that ask nothing, under the shipped gate, and fits the probability that the
+		Long: `Asks each collection its own questions, questions of the other domains in its
+language, and texts that ask nothing, under the shipped gate, and fits the probability that the
 collection answers at all, without and with a reader, and the confidence of what a
 reader puts first. "found", "doubtful" and "not_found" are told by thresholds, which
 the domains that were left out give; the printed figures are leave-one-out. The
@@ -109,8 +109,8 @@ func withReaderConfidence(path string, fit *calibration.VerdictFit) (*calibratio
 	return kept, nil
 }
 
-// judgeDomain asks the collection of domains[at] all questions (gatherEvidence) except those of domains near it
-// (isNear), and lets its reader read the passages found. It returns the answers for FitVerdict, and sets x.reader to
+// judgeDomain asks the collection of domains[at] all questions (gatherEvidence) except those that are not asked of it
+// (isAsked), and lets its reader read the passages found. It returns the answers for FitVerdict, and sets x.reader to
 // the reader's name. Without a reader, the answers have nothing of one and x.reader stays as it is. domains and
 // generated are not changed. It fails if the collection cannot be opened, or asking or reading fails.
 func (x *fitVerdictCommand) judgeDomain(
@@ -121,7 +121,7 @@ func (x *fitVerdictCommand) judgeDomain(
 	term cli.Terminal,
 ) (out calibration.VerdictQuestions, err error) {
 	name := domains[at].Name
-	domains, generated, at = x.withoutNear(domains, generated, at)
+	domains, generated, at = x.withoutUnasked(domains, generated, at)
 	err = cli.OpenForMeasuring(config, term, true, func(l *assembly.Assembly) error {
 		found, err := x.gatherEvidence(ctx, l, domains, generated, at, term)
 		if err != nil {

@@ -12,7 +12,7 @@ import sys
 sys.path.append(str(pathlib.Path(__file__).parents[1]))
 from draw import by_hash, read, write  # noqa: E402
 
-SPLITS = {"wiki": "dev", "nq": "dev", "policy": "dev", "amazon": "dev", "covid": "dev", "medquad": "dev", "cranfield": "test"}
+SPLITS = dict.fromkeys(["wiki", "nq", "policy", "amazon", "covid", "medquad"], "dev") | {"pubmedqa": "train"}
 data, out = map(pathlib.Path, sys.argv[1:3])
 count = int(sys.argv[3]) if len(sys.argv) > 3 else 300
 out.mkdir(parents=True, exist_ok=True)
