@@ -409,19 +409,19 @@ func (r *remoteEncoder) Places(encoder.Text) ([]encoder.WordPlace, error) { retu
 // CutPassages returns how many passages were likely longer than the model reads.
 func (r *remoteEncoder) CutPassages() int64 { return r.cut.Load() + r.Embedder.Stats().Cut }
 
-// UnreadPassages returns 0.
+// UnreadPassages returns 0: an interface does not say of which passages its model can read little.
 func (r *remoteEncoder) UnreadPassages() int64 { return 0 }
 
 // Provider returns "endpoint".
 func (r *remoteEncoder) Provider() string { return "endpoint" }
 
-// Late returns false.
+// Late returns false: a passage has one vector, not one for each token.
 func (r *remoteEncoder) Late() bool { return false }
 
-// Sparse returns false.
+// Sparse returns false: vectors are dense.
 func (r *remoteEncoder) Sparse() bool { return false }
 
-// Fallback returns nil.
+// Fallback returns nil: no model runs here that could have been put on another device than the chosen one.
 func (r *remoteEncoder) Fallback() error { return nil }
 
 // Ensemble returns the configured ensemble; nil if there is none.

@@ -129,7 +129,7 @@ def ways(record):
     out += [f"| {w['way']} | {w['instead_of']} | **{w['ratio']:.2f}** | {w['edit']} |" for w in r["ways"]]
     b = r["build"]
     out += [f"| built with {b['threads']} threads | one | **{b['ratio']:.2f}** ({b['build_s']:.1f} s, {b['one_thread_build_s']:.1f} s) | `--threads 1`: the graph is the same, bit for bit |"]
-    out += ["", command(record), "", "A graph compares one-byte codes instead of floats. The next table has nanoseconds of one inner product of", "384 numbers. Floats are read one after the other, codes in random order, as a graph meets them. The 4,096", "rows are 6.3 MB of floats and 1.6 MB of codes; that more codes fit the caches is part of what they bring.", ""]
+    out += ["", command(record), "", "A graph compares codes of four bits (of one byte at the commits named above) instead of floats. The next table has nanoseconds of one inner product of", "384 numbers. Floats are read one after the other, codes in random order, as a graph meets them. The 4,096", "rows are 6.3 MB of floats and 0.8 MB of codes (1.6 MB of one byte each); that more codes fit the caches is part of what they bring.", ""]
     out += ["| kernels | floats, ns | codes, ns | ratio |", "| --- | ---: | ---: | ---: |"]
     out += [f"| {k['set']} | {k['floats']:.1f} | {k['codes']:.1f} | **{k['floats'] / k['codes']:.2f}** |" for k in r["kernels"]]
     return out + ["", "    go test ./ann/kernel -run '^$' -bench Dot", ""] + TRIED
@@ -142,7 +142,6 @@ TRIED = [
     "(`git show 124ed01`). Tried and not kept:", "",
     "- nodes in breadth-first order: 1 % less time than in the order of adding (`ann/graph/order.go`)",
     "- nodes in Gorder's order: far costlier to make than the order kept, and no faster (`ann/graph/order.go`)",
-    "- more candidates scored by their vectors: 10 and an eighth of k are scored; four beyond those asked for lose",
-    "  nothing already (`git show f5d7df4`)",
+    "- more candidates scored by their vectors than 25 and a quarter of k (`rescoreMore`)",
     "- github.com/coder/hnsw: it finds a quarter of the nearest (`conclave-lab bench ann --index coder`)", "",
 ]

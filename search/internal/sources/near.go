@@ -48,7 +48,8 @@ func (x *nearSource) ask(_ context.Context, p *Findings, f *Finding) error {
 	return nil
 }
 
-// Observe implements Source: it returns only the kind.
+// Observe implements Source: it returns an observation with the kind alone, since nearness has no confidence or
+// familiarity.
 func (x *nearSource) Observe(*Finding, *Familiarities) fusion.ObservedSource {
 	return fusion.ObservedSource{Kind: fusion.Near}
 }
