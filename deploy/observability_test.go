@@ -65,7 +65,7 @@ func expressions(t *testing.T) (all []expression) {
 }
 
 // TestMetricsExist: a server that was used has every metric that a panel or an alert
-// asks for, with every label. Those of a cluster are looked for by internal/endtoend's TestStore.
+// asks for, with every label. Those of a cluster are looked for by internal/endtoend's TestClusterStore.
 func TestMetricsExist(t *testing.T) {
 	url := realclients.Server(t, realclients.ServerOptions{})
 	for _, path := range []string{"/v1/search?q=who+hid+the+lamp", "/v1/search?q=x&k=0", "/v1/embed"} {
@@ -105,7 +105,7 @@ func TestMetricsExist(t *testing.T) {
 	grouping := regexp.MustCompile(`\bby \(([^)]*)\)`)
 	for _, e := range expressions(t) {
 		for _, found := range selector.FindAllStringSubmatch(e.text, -1) {
-			if strings.HasPrefix(found[1], "conclave_store_") { // of a server over a cluster, as TestStore sees it
+			if strings.HasPrefix(found[1], "conclave_store_") { // of a server over a cluster, as TestClusterStore sees it
 				continue
 			}
 			asked++

@@ -167,7 +167,7 @@ func TestAttackUploads(t *testing.T) {
 	if err != nil || len(answer) > 8<<20 || !bytes.Contains(answer, []byte("too_many_rejected")) {
 		t.Errorf("{} lines: %d, %d bytes of answer, %v", status, len(answer), err)
 	}
-	blank := pack("\n", 1<<30)
+	blank := pack("\n", 256<<20)
 	status, answer, err = p.ask(
 		http.MethodPost,
 		"/v1/passages",

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/collections"
-	"example.org/conclave/internal/testing/cluster"
 )
 
 // tenantKeys are an owner's key, one that is for the collection c alone, and one that sees the passages of
@@ -144,7 +143,7 @@ func (s *site) choose() {
 // TestClusterBoundKeys: in a cluster a key with a filter is answered as in a folder (TestAttackFilters), and a
 // key of one collection finds no other one.
 func TestClusterBoundKeys(t *testing.T) {
-	c := cluster.Start(t, 3)
+	c := startCluster(t)
 	answers := map[bool][]string{}
 	for _, others := range []bool{true, false} {
 		s := newSite(t, patient+"read_only: true\n"+tenantKeys, []string{"small"}, "small", groupedLines(others))

@@ -41,7 +41,17 @@ func clusterLines(n int) string {
 	return lines.String()
 }
 
-// store returns the address of an index, which the test removes at its end.
+// startCluster returns the cluster of three nodes that the tests of this process share (cluster.Start). The test's name
+// has to begin with TestCluster: .ci/test runs these tests beside the others, and finds them by their names.
+func startCluster(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	if !strings.HasPrefix(t.Name(), "TestCluster") {
+		t.Fatalf("%s needs a cluster: let its name begin with TestCluster, by which .ci/test finds it", t.Name())
+	}
+	return cluster.Start(t, 3)
+}
+
+// storeAt returns the address of an index, which the test removes at its end.
 func storeAt(t *testing.T, c *cluster.Cluster, index string) string {
 	t.Helper()
 	remove := func() {
@@ -64,8 +74,8 @@ func storeAt(t *testing.T, c *cluster.Cluster, index string) string {
 // collection in a folder in the end: of an export byte for byte, and of vectors that are
 // encoded anew, in other batches, within 1e-5.
 func TestClusterKilledIndexing(t *testing.T) {
-	c := cluster.Start(t, 3)
-	s := newSite(t, "", []string{"base", "other"}, "base,other", clusterLines(1500))
+	c := startCluster(t)
+	s := newSite(t, "", []string{"base", "other"}, "base,other", clusterLines(800))
 	const seed = 3
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -100,7 +110,7 @@ func TestClusterKilledIndexing(t *testing.T) {
 				}
 			}
 			again()
-			ended = s.killed(t, random, cluster.Rounds(t, 2), whole, importing, func() bool {
+			ended = s.killed(t, random, cluster.Rounds(t, 2), whole/2, importing, func() bool {
 				_, err := os.Stat(filepath.Join(back, "MANIFEST"))
 				return err == nil
 			}, again)
@@ -266,6 +276,21 @@ func (a *asking) ask(p *process, random *rand.Rand, ended *atomic.Bool) {
 	}
 }
 
+// await waits until so many questions were answered since the last report.
+func (a *asking) await(t *testing.T, questions int) {
+	t.Helper()
+	answered := func() int {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(a.took)
+	}
+	for end := time.Now().Add(2 * time.Minute); answered() < questions; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d of %d questions were answered in two minutes", answered(), questions)
+		}
+	}
+}
+
 // report says how it went, and fails the test where an answer was none.
 func (a *asking) report(t *testing.T, what string) {
 	t.Helper()
@@ -297,7 +322,7 @@ func (a *asking) report(t *testing.T, what string) {
 // nodes are back. Without the client's hedging, those that a hung node takes part in would wait for some
 // 25 s, and ten are allowed: nodes that were just started are slow.
 func TestClusterFails(t *testing.T) {
-	c := cluster.Start(t, 3)
+	c := startCluster(t)
 	s := newSite(t, "", []string{"base", "other"}, "base,other", clusterLines(600))
 	address := storeAt(t, c, "failing")
 	s.command("export", "--collection", "c", "--to", address)
@@ -315,14 +340,14 @@ func TestClusterFails(t *testing.T) {
 	}
 	defer func() { ended.Store(true); group.Wait() }()
 	random := rand.New(rand.NewPCG(seed, askers))
-	time.Sleep(2 * time.Second)
+	a.await(t, distinct/2)
 	a.report(t, "all nodes there")
 	for round := range cluster.Rounds(t, 2) {
 		victim := random.IntN(3)
 		if err := c.Kill(victim); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(3 * time.Second)
+		a.await(t, 10)
 		a.report(t, fmt.Sprintf("round %d, node %d killed", round, victim))
 		if err := c.Mend(t.Context()); err != nil {
 			t.Fatal(err)
@@ -333,7 +358,7 @@ func TestClusterFails(t *testing.T) {
 		if err := c.Stop(victim); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(4 * time.Second)
+		a.await(t, 10)
 		a.report(t, fmt.Sprintf("node %d stopped", victim))
 		if err := c.Mend(t.Context()); err != nil {
 			t.Fatal(err)
@@ -375,7 +400,7 @@ func TestClusterFails(t *testing.T) {
 // The server is not ready meanwhile, and answers wholly when the node is back. It is ready
 // where a copy alone is missing, and not where another index has taken the place of its own.
 func TestClusterLostShard(t *testing.T) {
-	c := cluster.Start(t, 3)
+	c := startCluster(t)
 	s := newSite(t, "", []string{"base", "other"}, "base,other", clusterLines(300))
 	address := storeAt(t, c, "lost-shard")
 	s.command("export", "--collection", "c", "--to", address, "--cluster-replicas", "0")

@@ -18,7 +18,7 @@ import (
 // --read-only alone. Nothing that is printed has a secret, at any level, though the
 // cluster repeats what it was sent.
 func TestClusterAccess(t *testing.T) {
-	c := cluster.Start(t, 3)
+	c := startCluster(t)
 	s := newSite(t, "log: {level: debug, questions: true}\n", []string{"small"}, "small", clusterLines(5))
 	s.command("export", "--collection", "c", "--to", storeAt(t, c, "access"))
 	node, trusted := cluster.Guarded(t, c)

@@ -77,7 +77,7 @@ func (p *process) foundIn(collection, question string) string {
 // makes them, the other one writes; a quota holds; what is removed is gone for both, and what is made in its place has
 // nothing of it; damaged ones, and one whose shards are away, are named, and the others are served.
 func TestClusterCollections(t *testing.T) {
-	c := cluster.Start(t, 3)
+	c := startCluster(t)
 	drop := func() { tell(t, c, http.MethodDelete, "/tenants-*?expand_wildcards=all", "") }
 	drop()
 	t.Cleanup(drop)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/reply"
 )
@@ -17,7 +16,7 @@ import (
 // question is answered as by the same collection in a folder, a passage that is put is encoded there too, and when the
 // model's process ends, or another model has its name, the other sources answer.
 func TestClusterExpertOfAnotherServer(t *testing.T) {
-	c := cluster.Start(t, 3)
+	c := startCluster(t)
 	peer := newSite(t, "", []string{"wiki", "away"}, "away", `{"id":"x","text":"nothing"}`+"\n")
 	served := peer.serve("")
 	s := newSite(t, endpointConfig(served, "openai", "batch: 16"), []string{"wiki"}, "wiki", endpointLines())

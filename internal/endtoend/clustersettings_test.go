@@ -6,14 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"example.org/conclave/internal/testing/cluster"
 )
 
 // TestClusterSettings: synonyms and types of fields that are put while a node is killed, stopped or comes back are
 // either refused or kept: both servers, and one that starts later, have what was acknowledged last, and find by it.
 func TestClusterSettings(t *testing.T) {
-	c := cluster.Start(t, 3)
+	c := startCluster(t)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	store := storeAt(t, c, "settings-restart")
 	s := newSite(t, "log: {level: error}\n", []string{"small"}, "small",

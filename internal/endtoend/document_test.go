@@ -78,7 +78,7 @@ func TestDocument(t *testing.T) {
 		// More take longer: CONCLAVE_FUZZ_EXAMPLES=50.
 		examples := os.Getenv("CONCLAVE_FUZZ_EXAMPLES")
 		if examples == "" {
-			examples = "20"
+			examples = "10"
 		}
 		printed := run(t, bin("schemathesis"), "--config-file", "schemathesis.toml", "run", server+"/openapi.json",
 			"--exclude-path-regex", `^/v1/collections/[{]collection[}]/`, // the same by another path

@@ -79,14 +79,14 @@ var notRun = []struct {
 	},
 	{
 		regexp.MustCompile(`^docker compose --profile cluster `),
-		"needs containers, and three nodes of OpenSearch; TestStore runs conclave before three nodes",
+		"needs containers, and three nodes of OpenSearch; TestClusterStore runs conclave before three nodes",
 	},
 	{regexp.MustCompile(`(?s)^curl .*https://node1:9200/`), "needs a cluster; TestBackup does it on three nodes"},
 	{
 		regexp.MustCompile(`^conclave calibrate --collection demo `),
 		"a reader reads for minutes; the command is run on a small collection, and TestCalibrateCounts looks at what it prints",
 	},
-	{regexp.MustCompile(`^conclave \w+ .*opensearch\+https?://`), "needs a cluster; TestStore runs them on three nodes"},
+	{regexp.MustCompile(`^conclave \w+ .*opensearch\+https?://`), "needs a cluster; TestClusterStore runs them on three nodes"},
 	{
 		regexp.MustCompile(`^conclave (models import (experts/(mydomain|policy-found) --int8|left/policy)|index --collection c --add-expert) `),
 		"takes minutes, or an expert that was trained before; the lines of your-experts.md for it are run",

@@ -10,7 +10,6 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search/reply"
 )
 
@@ -37,19 +36,21 @@ func libraryOf(t *testing.T) (texts map[string]string, passages []corpus.Passage
 	return texts, passages
 }
 
-// TestDocumentSearch: in a folder and in a cluster, searches are restricted to documents, results
-// are grouped by documents, and passages come with what stands around them. All is compared with
-// what follows by hand from a plain search and from the documents' texts.
+// TestDocumentSearch: searches are restricted to documents, results are grouped by documents, and passages come with
+// what stands around them. All is compared with what follows by hand from a plain search and from the documents' texts.
 func TestDocumentSearch(t *testing.T) {
 	texts, passages := libraryOf(t)
 	s := newSite(t, patient, []string{"small"}, "small", jsonLines(t, passages))
 	folder := s.serve("")
 	checkDocumentSearch(t, folder, texts, passages)
 	folder.stop()
-	if testing.Short() {
-		return
-	}
-	c := cluster.Start(t, 3) // as the other tests of this process
+}
+
+// TestClusterDocumentSearch: in a cluster, what TestDocumentSearch asks of a folder is answered in the same way.
+func TestClusterDocumentSearch(t *testing.T) {
+	c := startCluster(t)
+	texts, passages := libraryOf(t)
+	s := newSite(t, patient, []string{"small"}, "small", jsonLines(t, passages))
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	store := "opensearch+" + c.URLs[0] + "/documents"
 	s.command("export", "--collection", "c", "--to", store)

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"example.org/conclave/handlers"
-	"example.org/conclave/internal/testing/cluster"
 )
 
 // minutes returns a mail with something attached to it.
@@ -111,7 +110,11 @@ func strangersFolder(t *testing.T, folder string) []placed {
 	}
 }
 
-// changeHalf changes or removes half of the files, and returns what is answered then.
+// didHalf is what --sync says after changeHalf: the five that were changed, and the list attached to a mail, are
+// replaced.
+const didHalf = "2 6 5 11 1"
+
+// changeHalf changes or removes half of the files, adds two that cannot be read, and returns what is answered then.
 func changeHalf(t *testing.T, folder string) []placed {
 	t.Helper()
 	for _, name := range []string{"wiki/parking.md", "columns.pdf", "tales.epub", "letters/piano.txt", "fees.ods"} {
@@ -125,6 +128,8 @@ func changeHalf(t *testing.T, folder string) []placed {
 	put(t, filepath.Join(folder, "minutes.eml"), minutes("The committee chose a crimson carpet.", "Needles and thread."))
 	put(t, filepath.Join(folder, "travel.docx"), wordFile(t, "Travel", "Ferries are paid."))
 	put(t, filepath.Join(folder, "wiki/garden.md"), "# Garden\n\nThe hedge is cut in October.")
+	put(t, filepath.Join(folder, "broken.docx"), "PK\x03\x04 rubbish")
+	put(t, filepath.Join(folder, "bad\xff.txt"), "Its name is not UTF-8.")
 	return []placed{
 		{question: "bicycles chestnut", gone: true},
 		{question: "tables tide 1712", gone: true},
@@ -211,7 +216,7 @@ func (s *site) syncs(t *testing.T, want string, args ...string) {
 
 // TestFolderFollowed does what a stranger does: put files into a folder, index and serve it, ask,
 // change half of the files, let the collection follow, and ask again. It follows while nobody
-// serves it, through the server that does, and in a cluster; all end with the same documents.
+// serves it, and through the server that does; both end with the same documents.
 func TestFolderFollowed(t *testing.T) {
 	s := newSite(t, patient, []string{"small"}, "small", `{"id":"hand","text":"by hand"}`+"\n")
 	folder := filepath.Join(s.dir, "files")
@@ -229,11 +234,7 @@ func TestFolderFollowed(t *testing.T) {
 	s.syncs(t, fmt.Sprint(0, 0, 0, there-1, 0), "--url", server.url)
 
 	after := changeHalf(t, folder)
-	put(t, filepath.Join(folder, "broken.docx"), "PK\x03\x04 rubbish")
-	put(t, filepath.Join(folder, "bad\xff.txt"), "Its name is not UTF-8.")
-	// The five that were changed, and the list attached to a mail, are replaced.
-	const did = "2 6 5 11 1"
-	s.syncs(t, did, "--url", server.url)
+	s.syncs(t, didHalf, "--url", server.url)
 	server.answers(t, "through the server", after)
 	want := server.documents(t)
 	said := s.command("index", "--in", "files", "--sync", "--url", server.url)
@@ -242,32 +243,36 @@ func TestFolderFollowed(t *testing.T) {
 	}
 	server.stop()
 
-	s.syncs(t, did, "--collection", "alone")
+	s.syncs(t, didHalf, "--collection", "alone")
 	alone := s.serve("", "--collection", "alone")
 	alone.answers(t, "while nobody serves", after)
 	if got := alone.documents(t); !maps.Equal(got, want) {
 		t.Errorf("while nobody serves: %v, want %v", got, want)
 	}
 	alone.stop()
+}
 
-	if err := os.RemoveAll(folder); err != nil {
-		t.Fatal(err)
-	}
-	strangersFolder(t, folder)
-	c := cluster.Start(t, 3) // as the other tests of this process
+// TestClusterFolderFollowed: a collection in a cluster follows a folder as TestFolderFollowed does, and has the
+// documents of one in a folder that is indexed afterwards.
+func TestClusterFolderFollowed(t *testing.T) {
+	c := startCluster(t)
+	s := newSite(t, patient, []string{"small"}, "small", `{"id":"hand","text":"by hand"}`+"\n")
+	folder := filepath.Join(s.dir, "files")
+	before := strangersFolder(t, folder)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	stored := storeAt(t, c, "followed")
 	s.command("index", "--store", stored, "--in", "files", "--experts", "small")
 	inCluster := s.serve("", "--store", stored)
 	inCluster.answers(t, "in a cluster", before)
-	changeHalf(t, folder)
-	put(t, filepath.Join(folder, "broken.docx"), "PK\x03\x04 rubbish")
-	put(t, filepath.Join(folder, "bad\xff.txt"), "Its name is not UTF-8.")
-	s.syncs(t, did, "--store", stored)
+	after := changeHalf(t, folder)
+	s.syncs(t, didHalf, "--store", stored)
 	inCluster.answers(t, "in a cluster, afterwards", after)
-	if got := inCluster.documents(t); !maps.Equal(got, want) {
+	s.command("index", "--collection", "afterwards", "--in", "files", "--experts", "small")
+	indexed := s.serve("", "--collection", "afterwards")
+	if got, want := inCluster.documents(t), indexed.documents(t); !maps.Equal(got, want) {
 		t.Errorf("in a cluster: %v, want %v", got, want)
 	}
+	indexed.stop()
 	put(t, filepath.Join(folder, "wiki/garden.md"), "# Garden\n\nThe hedge is cut in November.")
 	s.syncs(t, "0 1 0 17 1", "--url", inCluster.url)
 	inCluster.answers(t, "in a cluster, through its server", []placed{

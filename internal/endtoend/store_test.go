@@ -17,14 +17,13 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/jobs"
-	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search/reply"
 )
 
-// TestStore: a collection goes into a cluster, is written to there over HTTP by two servers,
+// TestClusterStore: a collection goes into a cluster, is written to there over HTTP by two servers,
 // and comes back with what they wrote, its vectors included.
-func TestStore(t *testing.T) {
-	c := cluster.Start(t, 3)
+func TestClusterStore(t *testing.T) {
+	c := startCluster(t)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	store := c.Address("end-to-end")
 	lines := `{"id":"a","title":"A","text":"an old lighthouse","tags":["x"],"metadata":{"year":1.50}}` + "\n" + `{"id":"b","text":"<zebra> & co"}` + "\n"

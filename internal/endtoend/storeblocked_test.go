@@ -6,15 +6,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"example.org/conclave/internal/testing/cluster"
 )
 
-// TestStoreBlocked: /readyz and doctor say in words which block an index or its cluster has and which watermark a
+// TestClusterBlocked: /readyz and doctor say in words which block an index or its cluster has and which watermark a
 // disk is above, searches go on, a write is refused with the cluster's reason, and all of that ends with the fault.
 // Real nodes are told of the fault as an operator, or a disk that fills, would.
-func TestStoreBlocked(t *testing.T) {
-	c := cluster.Start(t, 3)
+func TestClusterBlocked(t *testing.T) {
+	c := startCluster(t)
 	s := newSite(t, "", []string{"small"}, "small", clusterLines(8))
 	address := storeAt(t, c, "blocked")
 	s.command("export", "--collection", "c", "--to", address)

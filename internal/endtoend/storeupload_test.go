@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/jobs"
-	"example.org/conclave/internal/testing/cluster"
 )
 
 // uploadFile returns the content of a file of an upload.
@@ -97,15 +96,12 @@ func (p *process) upload(contentType string, body []byte) (job jobs.Job) {
 	return job
 }
 
-// TestStoreUploads uploads many documents into a cluster: the server that accepted them is killed
+// TestClusterUploads uploads many documents into a cluster: the server that accepted them is killed
 // right after its answer, and another one in the middle of their job. Every file that was
 // acknowledged is a document afterwards, and nothing of the uploads is left beside the index.
-func TestStoreUploads(t *testing.T) {
-	c := cluster.Start(t, 3)
-	t.Cleanup(func() { // no other test here needs it
-		c.Close()
-		http.DefaultClient.CloseIdleConnections()
-	})
+func TestClusterUploads(t *testing.T) {
+	c := startCluster(t)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	store := storeAt(t, c, "uploads")
 	s := newSite(t, "log: {level: error}\n", []string{"small"}, "small", `{"id":"a","text":"an old lighthouse"}`+"\n")
 	s.command("export", "--collection", "c", "--to", store)
