@@ -33,7 +33,8 @@ type call struct {
 type none struct{}
 
 // serveJSON returns a route handler that decodes the request's body, calls do with it, and answers with do's result as
-// JSON. In or Out may be none. Errors are returned, for the caller to answer as problems.
+// JSON. In or Out may be none. Errors are returned, for the caller to answer as problems. While do makes a change
+// (front.Storing), which has no time limit, it moves the connection's write deadline.
 func serveJSON[In, Out any](do func(*API, *call, In) (Out, error)) func(*API, *call) error {
 	return func(a *API, c *call) error {
 		var in In
@@ -42,7 +43,13 @@ func serveJSON[In, Out any](do func(*API, *call, In) (Out, error)) func(*API, *c
 				return err
 			}
 		}
+		stop := func() {}
+		if c.cost.Kind == front.KindStoring {
+			control := http.NewResponseController(c.w)
+			stop = a.keepExtending(func() { a.extendWriting(control) })
+		}
 		out, err := do(a, c, in)
+		stop()
 		if err != nil {
 			return err
 		}

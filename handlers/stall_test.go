@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.org/conclave/handlers/schema"
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/store"
 )
 
@@ -90,7 +91,7 @@ type answer struct {
 // ask sends a request and takes its answer whole.
 func (s *stalledServer) ask(method, path, contentType string, body io.Reader) answer {
 	a := answer{what: method}
-	request, err := http.NewRequest(method, "http://"+s.address+"/v1/passages"+path, body)
+	request, err := http.NewRequest(method, "http://"+s.address+"/v1/"+path, body)
 	if err != nil {
 		a.err = err
 		return a
@@ -135,9 +136,10 @@ func TestStalledChange(t *testing.T) {
 			s := startStalled(t, version)
 			answers := make(chan answer, 2)
 			go func() {
-				answers <- s.ask(http.MethodPut, "/new?refresh=wait", schema.TypeJSON, strings.NewReader(`{"text":"zebra"}`))
+				body := strings.NewReader(`{"text":"zebra"}`)
+				answers <- s.ask(http.MethodPut, "passages/new?refresh=wait", schema.TypeJSON, body)
 			}()
-			go func() { answers <- s.ask(http.MethodDelete, "/seed1", "", nil) }()
+			go func() { answers <- s.ask(http.MethodDelete, "passages/seed1", "", nil) }()
 			s.comes()
 			s.comes()
 			time.Sleep(stall)
@@ -176,7 +178,7 @@ func TestStalledUpload(t *testing.T) {
 				s := startStalled(t, version)
 				body, send := io.Pipe()
 				answers := make(chan answer, 1)
-				go func() { answers <- s.ask(http.MethodPost, query, schema.TypeLines, body) }()
+				go func() { answers <- s.ask(http.MethodPost, "passages"+query, schema.TypeLines, body) }()
 				line := func(i int) {
 					if _, err := fmt.Fprintf(send, "{\"id\":\"l%d\",\"text\":\"zebra\"}\n", i); err != nil {
 						t.Errorf("line %d: %v", i, err)
@@ -210,5 +212,31 @@ func TestStalledUpload(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// stallingSettings keep no settings, and take longer than either deadline to do so.
+type stallingSettings struct{}
+
+func (stallingSettings) Settings() (collections.Settings, error) { return collections.Settings{}, nil }
+
+func (stallingSettings) Configure(context.Context, collections.Settings) error {
+	time.Sleep(stall)
+	return nil
+}
+
+// TestStalledSettings: settings that wait for their store longer than the connection's deadlines are answered.
+func TestStalledSettings(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := startStalled(t, version)
+			s.api.AttachSettings(stallingSettings{})
+			if a := s.ask(http.MethodPut, "admin/settings", schema.TypeJSON, strings.NewReader(`{}`)); a.err != nil ||
+				a.status != http.StatusOK {
+				t.Errorf("%d %s %v", a.status, a.text, a.err)
+			}
+		})
 	}
 }
