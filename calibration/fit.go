@@ -29,6 +29,9 @@ type FitOptions struct {
 	Prior                *Prior
 	// Verdict is the shipped one, for which the collection gets thresholds of its own.
 	Verdict *VerdictFit
+	// Foreign takes the place of Prior and Verdict where the sources are those that it was fitted for; nil: there is
+	// none.
+	Foreign *ForeignPriors
 	// Fingerprints are those of the experts' question encoders, by name.
 	Fingerprints map[string]string
 	// Reading is what a reader is fitted with; nil: there is none.
@@ -288,19 +291,18 @@ func (f *fitRun) fitChances(ctx context.Context, gates []fusion.Gate, answers []
 	if err != nil {
 		return err
 	}
-	prior := f.options.Prior
-	if !fusion.Closeness(f.Questions[0].Sources) {
-		prior = nil
-	}
-	if err := f.fitVerdict(ranked); err != nil {
+	shipped := f.options.fitsFor(f.Questions[0].Sources)
+	if err := f.fitVerdict(ranked, shipped); err != nil {
 		return err
 	}
+	ranked = shipped.withoutUnjudged(ranked)
 	f.record.Signals = fusion.SignalNames()
 	for _, k := range chanceDepths() {
-		all, err := splitJudged(ranked, prior.For(k))
+		prior := shipped.prior.For(k)
+		all, err := splitJudged(ranked, prior)
 		var c ConfidenceFit
 		if err == nil {
-			c, err = FitConfidence(fusion.SignalNames(), all, k, prior.For(k))
+			c, err = FitConfidence(fusion.SignalNames(), all, k, prior)
 		}
 		if err != nil {
 			return fmt.Errorf("the confidence of the first %d passages: %w", k, err)

@@ -61,8 +61,8 @@ func FitGate(ctx context.Context, questions []Question, o GateOptions) (fusion.G
 }
 
 // fitForms returns the gate fitted on questions, each in the forms in which it is asked. With a prior gate in o it is
-// pulled towards that, and has its Exact, Symbols and BesideNear. It fails if no question has a passage that answers
-// among its candidates, if the prior or the fitted gate is invalid, or if ctx ends.
+// pulled towards that, and has its Spread and what keepUnfitted keeps. It fails if no question has a passage that
+// answers among its candidates, if the prior or the fitted gate is invalid, or if ctx ends.
 func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Gate, error) {
 	p := problemOf(forms)
 	if len(p.questions) == 0 {
@@ -81,7 +81,10 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 		p.everywhere = true
 		for i := range p.questions {
 			q := &p.questions[i]
-			q.exact, q.symbols, q.besideNear = prior.Exact, prior.Symbols, prior.BesideNear
+			q.prior, q.scales = prior, make([]float64, len(q.sources))
+			for at := range q.sources {
+				q.scales[at] = prior.ScaleOf(&q.sources[at])
+			}
 		}
 	}
 	x, _, err := p.minimise(ctx, gateStart(), gateRounds)
@@ -90,8 +93,8 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 	}
 	gate := p.gateAt(x)
 	if prior := o.priorGate(p.late); prior != nil {
-		// Few collections' questions have such words, and of symbols a collection has one share.
-		gate.Exact, gate.Symbols, gate.BesideNear = prior.Exact, prior.Symbols, prior.BesideNear
+		keepUnfitted(&gate, prior)
+		gate.Spread = prior.Spread
 	}
 	return gate, gate.Check()
 }

@@ -124,7 +124,12 @@ func TestGateGradient(t *testing.T) {
 	}
 	p := problemFor(t, questions)
 	for i := range p.questions {
-		p.questions[i].besideNear = .7
+		q := &p.questions[i]
+		q.prior, q.scales = &fusion.Gate{BesideNear: .7, ForeignWords: .3}, make([]float64, len(q.sources))
+		for at := range q.scales {
+			q.scales[at] = 1 + float64(at)/4
+		}
+		q.sources[0].Foreign = i%2 == 0
 	}
 	random := rand.New(rand.NewPCG(9, 9))
 	x, grad := make([]float64, parameters), make([]float64, parameters)

@@ -18,9 +18,9 @@ type gateForm struct {
 	features   fusion.Features
 	scores     [][]float64 // of a source, by candidate
 	candidates int
-	answers    []int // the candidates that answer, ascending
-	// the gate's coefficients that are not fitted
-	exact, symbols, besideNear float64
+	answers    []int        // the candidates that answer, ascending
+	prior      *fusion.Gate // has the coefficients that are not fitted (keepUnfitted); nil: they are 0
+	scales     []float64    // the factors of the sources' scores (fusion.Gate.ScaleOf); nil: 1
 }
 
 // gateProblem is the loss of a gate over questions, as a function of the gate's parameters.
@@ -118,13 +118,13 @@ func reuseSlice(s *[]float64, n int) []float64 {
 // unless that is nil. s is memory for the calculation; calls at the same time must not share it.
 func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	gate := gateOf(x)
-	gate.Exact, gate.Symbols, gate.BesideNear = q.exact, q.symbols, q.besideNear
+	keepUnfitted(&gate, q.prior)
 	s.weights = gate.Weigh(s.weights, q.sources, q.features)
 	sharpness := math.Exp(min(x[atSharpness], 20))
 	z := reuseSlice(&s.z, q.candidates)
 	clear(z)
 	for i, scores := range q.scores {
-		floats.AddScaled(z, sharpness*s.weights[i].Weight, scores)
+		floats.AddScaled(z, sharpness*q.scaleOf(i)*s.weights[i].Weight, scores)
 	}
 	errors := reuseSlice(&s.errors, q.candidates) // d loss / d z
 	r := rankedBy(z, q.answers, reuseSlice(&s.odds, q.candidates))
@@ -137,7 +137,7 @@ func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	slopes := reuseSlice(&s.slopes, len(q.scores)) // d loss / d weight
 	mean := 0.0                                    // of the dense sources' slopes, by their shares
 	for i, scores := range q.scores {
-		slopes[i] = sharpness * floats.Dot(errors, scores)
+		slopes[i] = sharpness * q.scaleOf(i) * floats.Dot(errors, scores)
 		if q.sources[i].Kind.Dense() {
 			mean += s.weights[i].Weight * slopes[i]
 		}
@@ -169,6 +169,22 @@ func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 		floats.AddScaled(grad[atLexical:atLate], words, q.features.Lexical)
 	}
 	return loss
+}
+
+// scaleOf returns the factor of the scores of the source at an index; 1 without scales.
+func (q *gateForm) scaleOf(at int) float64 {
+	if q.scales == nil {
+		return 1
+	}
+	return q.scales[at]
+}
+
+// keepUnfitted sets those coefficients of a gate that weigh words and are not fitted to prior's: few collections'
+// questions have such words, and of symbols a collection has one share. It changes nothing if prior is nil.
+func keepUnfitted(g, prior *fusion.Gate) {
+	if prior != nil {
+		g.Exact, g.Symbols, g.BesideNear, g.ForeignWords = prior.Exact, prior.Symbols, prior.BesideNear, prior.ForeignWords
+	}
 }
 
 // interceptOf returns the index, among the gate's parameters, of the intercept of a kind of dense source. Kinds other

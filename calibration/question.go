@@ -33,6 +33,7 @@ type Question struct {
 	// Relevant are the grades of the passages that answer, found or not.
 	Relevant map[rank.Ordinal]float64
 	Wording  fusion.Wording
+	Language string // search.Evidence.Language
 
 	drawn  string // of a generated question: see questions.Question
 	absent bool   // a generated question was made without an answer
@@ -266,7 +267,7 @@ func GatherBy(
 
 // takeEvidence sets the question's table, sources and ensembles from the evidence of a search.
 func (q *Question) takeEvidence(found *search.Evidence) {
-	q.Table, q.Wording = found.Table, found.Wording
+	q.Table, q.Wording, q.Language = found.Table, found.Wording, found.Language
 	for column := range found.Sources {
 		s := &found.Sources[column]
 		q.Sources = append(q.Sources, s.ObservedSource)
@@ -312,7 +313,8 @@ type evidenceLine struct {
 	Ranks  [][]int     `json:"ranks"`
 	Grades []float64   `json:"grades"`
 	Missed []float64   `json:"missed"`
-	// Spread has for each of Kinds the standard deviation of its scores of random passages; 0: these were not asked for.
+	// Spread has for each of Kinds the standard deviation of its scores of random passages; 0: these were not asked
+	// for.
 	Spread []float64 `json:"spread"`
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"example.org/conclave/fusion"
 	"example.org/conclave/search/extract"
 	"example.org/conclave/search/reply"
 )
@@ -84,23 +83,25 @@ func (c *verdictChances) rowFor(t reply.Thresholds) VerdictRow {
 	return (&judgedDomain{c.answerable, c.foreign}).rowFor(t)
 }
 
-// fitVerdict sets the collection's thresholds of verdicts in f.record, and in f.report what they do. It sets neither
-// without a shipped fit, if the sources have no closeness, or with fewer than leastForThresholds answerable questions.
-// It fails if the signals are not those of the shipped fit. There must be questions.
-func (f *fitRun) fitVerdict(ranked []RankedQuestion) error {
-	if !fusion.Closeness(f.Questions[0].Sources) {
+// fitVerdict sets the collection's thresholds of verdicts in f.record, and in f.report what they do. They are of the
+// shipped verdict that holds for most questions (shippedFits.commonVerdict), and fitted to those that it holds for. It
+// sets neither if none holds, or for fewer than leastForThresholds answerable questions. It fails if the signals are
+// not those of the shipped fit. There must be questions.
+func (f *fitRun) fitVerdict(ranked []RankedQuestion, shipped shippedFits) error {
+	verdict := shipped.commonVerdict(f.Questions)
+	if verdict == nil {
 		return nil
 	}
 	var chances verdictChances
 	for i := range ranked {
-		if err := chances.add(f.options.Verdict, "", &ranked[i], nil); err != nil {
+		if shipped.verdictFor(ranked[i].Asked) != verdict {
+			continue
+		}
+		if err := chances.add(verdict, "", &ranked[i], nil); err != nil {
 			return err
 		}
 	}
-	if f.options.Verdict == nil {
-		return nil
-	}
-	f.record.Verdict = chances.ownThresholds(&f.options.Verdict.Answerable)
+	f.record.Verdict = chances.ownThresholds(&verdict.Answerable)
 	if f.record.Verdict != nil {
 		own := f.record.Verdict.Thresholds
 		f.report.Verdict = &VerdictReport{

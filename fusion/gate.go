@@ -207,15 +207,15 @@ func (g *Gate) Weigh(into []Source, sources []ObservedSource, f Features) []Sour
 	}
 	for i, s := range sources {
 		if s.Kind.Dense() {
-			weights[i].Weight *= g.scaleOf(&s) / sum
+			weights[i].Weight *= g.ScaleOf(&s) / sum
 		}
 	}
 	return weights
 }
 
-// scaleOf returns the factor for a dense source's scores that makes them spread like the base's. It is 1 unless the
+// ScaleOf returns the factor for a dense source's scores that makes them spread like the base's. It is 1 unless the
 // source is Foreign, the gate has a Spread, and there are enough scores of random passages.
-func (g *Gate) scaleOf(s *ObservedSource) float64 {
+func (g *Gate) ScaleOf(s *ObservedSource) float64 {
 	if !s.Foreign || g.Spread == 0 || len(s.Random) < LeastRandom {
 		return 1
 	}

@@ -78,8 +78,8 @@ type Defaults struct {
 	ChancesBasis string
 	// Answerability computes the verdicts on the gate's answers; nil: they have none.
 	Answerability *learned.Answerability
-	// Foreign are confidences and verdicts where an encoder for many languages is the only dense source; nil: none were
-	// fitted. They take the place of the others there, unless a collection is calibrated.
+	// Foreign are confidences and verdicts where an encoder for many languages is the only dense source, which take the
+	// place of the others there; nil: none were fitted.
 	Foreign *learned.ForeignFits
 	// ConfidenceAUROC is, by method, the probability that of a right and a wrong first passage the right one has the
 	// higher confidence; a method that is missing: it is not known.

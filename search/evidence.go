@@ -26,6 +26,8 @@ type Evidence struct {
 	// Table has the hits of all sources, and the exact scores of each for the hits of the others.
 	Table   *fusion.Candidates
 	Wording fusion.Wording
+	// Language is the code of the question's language; "": the collection has no passages in it, or it is not known.
+	Language string
 	// Copies has, for passages in Table, the others that were found with the same title and text; nil: there are none.
 	Copies map[rank.Ordinal][]rank.Ordinal
 }
@@ -108,6 +110,9 @@ func (e *Engine) gather(
 func (l *lineUp) collectEvidence(ctx context.Context, p *sources.Findings, by *plan.Plan, depth int) (Evidence, error) {
 	found := Evidence{Table: new(fusion.Candidates)}
 	found.Wording, _ = p.Wording(p.Inquiry.Question)
+	if p.OwnLanguage() {
+		found.Language = p.Language()
+	}
 	for i := range p.All {
 		f := &p.All[i]
 		if f.Status != reply.StatusOK {

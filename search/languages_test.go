@@ -130,7 +130,7 @@ func TestVerdictOfForeignSources(t *testing.T) {
 		Chance: &doubted{confidence: .9}, Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
 	}
 	s.config.Defaults.Foreign = &learned.ForeignFits{
-		Chances: &sure{first: .2, any: .3},
+		Chances: &sure{first: .2, any: .3}, ChancesBasis: reply.BasisShipped,
 		Answerability: learned.Answerability{
 			Chance: &doubted{confidence: .5}, Thresholds: reply.Thresholds{Found: .6, Doubtful: .2},
 		},
@@ -227,7 +227,7 @@ func TestForeignFitsChangeNoOtherAnswer(t *testing.T) {
 		want := answers(nil)
 		for _, late := range []bool{false, true} {
 			got := answers(&learned.ForeignFits{
-				Late: late, Chances: &sure{first: .2, any: .3},
+				Late: late, Chances: &sure{first: .2, any: .3}, ChancesBasis: reply.BasisShipped,
 				Answerability: learned.Answerability{
 					Chance: &doubted{confidence: .5}, Thresholds: reply.Thresholds{Found: .6, Doubtful: .2},
 				},

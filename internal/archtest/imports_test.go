@@ -104,7 +104,8 @@ var allowed = map[string][]string{
 	"store/folder/internal/segmentfile": {"internal/disk", "internal/rank", "store/folder/internal/manifest"},
 	"store/folder/internal/manifest":    {"ann", "bm25", "bm25/forms", "internal/disk", "internal/rank", "store"},
 	"calibration": {
-		"fusion", "internal/disk", "internal/questions", "internal/rank", "search", "search/extract", "search/reply",
+		"fusion", "internal/disk", "internal/languages", "internal/questions", "internal/rank", "search", "search/extract",
+		"search/reply",
 	},
 	"evaluation": {
 		"calibration", "fusion", "internal/corpus", "internal/disk", "internal/questions", "internal/rank", "search",

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"example.org/conclave/ann"
-	"example.org/conclave/bm25/forms"
 	"example.org/conclave/calibration"
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/capacity"
@@ -101,10 +100,10 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	if err == nil && ofBase(made.Late) && made.Defaults.Gate != nil {
 		made.Defaults.Answerability, err = answerabilityOf(record)
 	}
-	calibrated := record != nil && len(record.Chances) > 0
-	if err == nil && !calibrated && slices.ContainsFunc(a.Experts.Dense(), isMultilingual) {
-		made.Defaults.Foreign, err = foreignFits(a.analysis, made.Late != nil && !ofBase(made.Late))
+	if err != nil {
+		return made, err
 	}
+	made.Defaults.Foreign, err = a.foreignFits(&made, record)
 	if err != nil {
 		return made, err
 	}
@@ -291,54 +290,24 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 }
 
 // answerabilityOf returns how to decide whether a collection answers a question: the shipped fit, with the thresholds
-// of record if that has some; nil if none is shipped. record may be nil. It fails if the shipped fit cannot be parsed.
+// of record if that has some for it; nil if none is shipped. record may be nil. It fails if the shipped fit cannot be
+// parsed.
 func answerabilityOf(record *calibration.Record) (*learned.Answerability, error) {
 	verdict, err := shippedVerdict()
 	if verdict == nil || err != nil {
 		return nil, err
 	}
+	return answerabilityBy(verdict, record), nil
+}
+
+// answerabilityBy returns the decision by a shipped fit, with the thresholds of record if that has some for it. record
+// may be nil.
+func answerabilityBy(verdict *calibration.VerdictFit, record *calibration.Record) *learned.Answerability {
 	out := &learned.Answerability{Chance: &verdict.Answerable.Chance, Thresholds: verdict.Answerable.Thresholds}
 	if record != nil {
 		out.Thresholds = record.Verdict.For(&verdict.Answerable)
 	}
-	return out, nil
-}
-
-// ofBase reports whether late interaction has the shipped confidence and verdict, which were fitted with that of the
-// base encoder: any has but that of the expert for many languages. It is false for nil.
-func ofBase(late *learned.Expert) bool { return late != nil && !late.Foreign }
-
-// isMultilingual reports whether an expert is the one for many languages that setup fetches.
-func isMultilingual(e *experts.Expert) bool { return shipped.IsMultilingual(&e.Bundle.Manifest) }
-
-// foreignFits returns the shipped confidences and verdicts of the expert for many languages, where it is the only dense
-// source, with late interaction by its states or without, in a collection whose words are analysed in this way; nil if
-// the program has none. It fails if a shipped fit cannot be parsed.
-func foreignFits(analysis forms.Analysis, late bool) (*learned.ForeignFits, error) {
-	files := shipped.FilesOf(late)
-	prior, err := parseShipped(files.Confidence, calibration.ParsePrior)
-	if prior == nil || err != nil {
-		return nil, err
-	}
-	verdict, err := parseShipped(files.Verdict, calibration.ParseVerdict)
-	if verdict == nil || err != nil {
-		return nil, err
-	}
-	fits := &learned.ForeignFits{Late: late, Chances: prior.Chances, Answerability: learned.Answerability{
-		Chance: &verdict.Answerable.Chance, Thresholds: verdict.Answerable.Thresholds,
-	}}
-	if !analysis.HasGrams() {
-		return fits, nil
-	}
-	unspaced, err := parseShipped(files.Unspaced, calibration.ParseVerdict)
-	if unspaced == nil || err != nil {
-		return nil, err
-	}
-	by := &learned.Answerability{
-		Chance: &unspaced.Answerable.Chance, Thresholds: unspaced.Answerable.Thresholds,
-	}
-	fits.Unspaced = map[string]*learned.Answerability{"zh": by, "ja": by} // to which it was fitted
-	return fits, nil
+	return out
 }
 
 // shippedVerdict returns the shipped fit that decides whether a collection answers a question; nil if the program has

@@ -72,6 +72,10 @@ func (a *Assembly) FitOptions(
 		return o, err
 	}
 	o.Verdict, err = shippedVerdict()
+	if err != nil {
+		return o, err
+	}
+	o.Foreign, err = a.foreignPriors(a.lineUp.Late)
 	return o, err
 }
 

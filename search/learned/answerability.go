@@ -13,6 +13,7 @@ type Answerability struct {
 type ForeignFits struct {
 	Late          bool    // with late interaction by its states
 	Chances       Chances // of the gate's first passages
+	ChancesBasis  string  // reply.BasisShipped, or reply.BasisCalibrated: Chances were fitted to the collection
 	Answerability Answerability
 	// Unspaced are, by language, the fits for languages that are written without spaces; one that is not there has none.
 	Unspaced map[string]*Answerability

@@ -86,7 +86,7 @@ func (c *Candidates) settings() fusion.Settings {
 		Missing: c.Plan.Missing, Normalisation: c.Plan.Normalise, Alpha: d.Alpha,
 		Sharpness: cmp.Or(c.Plan.Sharpness, d.Sharpness), Weighting: c.Plan.Weighting,
 		CCE: d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: c.Plan.Inquiry.MostSpecialists,
-		Chances: d.Chances, CloseOnly: d.ChancesBasis == reply.BasisShipped,
+		Chances: d.Chances, CloseOnly: d.ChancesBasis == reply.BasisShipped || c.isUnfitted(),
 	}
 	s.CCE.Sharpness = c.Plan.Sharpness
 	if d.Answerability != nil {

@@ -48,12 +48,17 @@ func (c *Candidates) isUnjudged() bool {
 	return c.byForeign() && c.answerability() == nil && c.Found.KnowsLanguages()
 }
 
+// isUnfitted reports whether Rules.Chances were fitted without the sources that answered: these are those of
+// Rules.Foreign, and a collection was calibrated by others.
+func (c *Candidates) isUnfitted() bool {
+	return c.byForeign() && c.Rules.Foreign.ChancesBasis == reply.BasisShipped
+}
+
 // ChancesBasis returns where the confidences of the gate's answers come from: reply.BasisShipped or
-// reply.BasisCalibrated. If only experts of other languages answered, it is always reply.BasisShipped, since
-// calibrating does not fit these.
+// reply.BasisCalibrated.
 func (c *Candidates) ChancesBasis() string {
 	if c.onlyForeign() {
-		return reply.BasisShipped
+		return c.Rules.Foreign.ChancesBasis
 	}
 	return c.Rules.ChancesBasis
 }

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.org/conclave/cmd/internal/cli"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/search/reply"
+	"example.org/conclave/shipped"
+)
+
+// TestCalibratedVerdictKnowsLanguages, with the real encoders: a collection that the expert for many languages searches
+// has verdicts by what was fitted to it after a calibration as before, whether that expert stands alone, with its late
+// interaction, or beside the default experts. Across languages the verdict is doubtful at most.
+func TestCalibratedVerdictKnowsLanguages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("indexes with real encoders")
+	}
+	library := testenv.Runtime(t)
+	bundles := filepath.Dir(testenv.Base(t, "int8"))
+	cache := provision.Cache{Root: t.TempDir()} // without the shipped reader, which no question here asks for
+	for _, name := range []string{shipped.Base, "late", shipped.Multilingual, shipped.MultilingualLate} {
+		if _, err := os.Stat(filepath.Join(bundles, name)); err != nil {
+			t.Skip(name + " is not set up: conclave setup --languages")
+		}
+		err := os.MkdirAll(filepath.Dir(cache.Bundle(name)), 0o755)
+		if err := errors.Join(err, os.Symlink(filepath.Join(bundles, name), cache.Bundle(name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := filepath.Abs(filepath.Join("..", "..", "research", "data", "languages"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const some = 20
+	german := linesOf(t, filepath.Join(set, "passages.de.jsonl"))
+	english := linesOf(t, filepath.Join(set, "passages.en.jsonl"))
+	for name, c := range map[string]struct {
+		passages [][]byte
+		experts  string
+		asked    string // the language of the questions that the collection is calibrated with
+		basis    string // of the confidence of German questions after that
+	}{
+		"German": {german[:some], "multilingual,multilingual-late", "de", reply.BasisCalibrated},
+		"mixed": {
+			append(english[some:2*some:2*some], german[:some]...), "base,late,multilingual", "en", reply.BasisShipped,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			write(t, "conclave.yaml", "cache: "+cache.Root+"\nruntime: "+library+"\n")
+			write(t, "p.jsonl", string(bytes.Join(c.passages, nil)))
+			var judged []byte
+			for _, kind := range []string{"questions", "foreign"} {
+				judged = append(judged, bytes.Join(linesOf(t, filepath.Join(set, kind+"."+c.asked+".jsonl")), nil)...)
+			}
+			write(t, "q.jsonl", string(judged))
+			own := passageIDs(t, german[:some])
+			if code, _, complaints := conclave(
+				t, "index", "--collection", "c", "--index", "flat", "--in", "p.jsonl", "--experts", c.experts,
+			); code != cli.ExitOK {
+				t.Fatal(complaints)
+			}
+			for i, basis := range []string{reply.BasisShipped, c.basis} {
+				if i > 0 {
+					calibrated := []string{"calibrate", "--collection", "c", "--questions", "q.jsonl"}
+					if code, _, complaints := conclave(t, calibrated...); code != cli.ExitOK {
+						t.Fatal(complaints)
+					}
+				}
+				server := startServer(t)
+				found, n := 0, 0
+				for _, q := range questionsOf(t, filepath.Join(set, "questions.de.jsonl"), "test") {
+					if !own[q.PositiveIDs[0]] {
+						continue
+					}
+					n++
+					r := server.first(q.Question)
+					if r.Verdict == reply.VerdictFound {
+						found++
+					}
+					if r.Basis != basis || r.Answerable == nil {
+						t.Errorf("%s, basis %q: %q of %+v by %q", basis, r.Basis, r.Verdict, r.Judged, q.Question)
+					}
+				}
+				foreign := questionsOf(t, filepath.Join(set, "foreign.de.jsonl"), "test")
+				refused := 0
+				for _, q := range foreign {
+					if server.first(q.Question).Verdict != reply.VerdictFound {
+						refused++
+					}
+				}
+				t.Logf("%s: %d of %d found, %d of %d foreign ones not", basis, found, n, refused, len(foreign))
+				if found < n*8/10 || refused < len(foreign)/2 {
+					t.Errorf("%s: %d of %d found, %d of %d foreign ones not", basis, found, n, refused, len(foreign))
+				}
+				const french = "Quelle est la différence entre une tempête solaire et une aurore boréale ?"
+				if r := server.first(french); r.Verdict == reply.VerdictFound || len(r.Notes) == 0 ||
+					!strings.Contains(r.Notes[0], "questions in French") {
+					t.Errorf("%s, French: %q, notes %q", basis, r.Verdict, r.Notes)
+				}
+				server.stop()
+			}
+		})
+	}
+}
+
+// linesOf returns the lines of a file, with their ends.
+func linesOf(t *testing.T, path string) [][]byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Collect(bytes.Lines(text))
+}
+
+// halfQuestion is a question of research/data/languages.
+type halfQuestion struct {
+	Question    string
+	PositiveIDs []string `json:"positive_ids"`
+	Half        string
+}
+
+// questionsOf returns the questions of a file that are in this half.
+func questionsOf(t *testing.T, path, half string) (out []halfQuestion) {
+	t.Helper()
+	for _, line := range linesOf(t, path) {
+		var q halfQuestion
+		if err := json.Unmarshal(line, &q); err != nil {
+			t.Fatal(err)
+		}
+		if q.Half == half {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// passageIDs returns the ids of passages, each a line.
+func passageIDs(t *testing.T, passages [][]byte) map[string]bool {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, line := range passages {
+		var p struct{ ID string }
+		if err := json.Unmarshal(line, &p); err != nil {
+			t.Fatal(err)
+		}
+		ids[p.ID] = true
+	}
+	return ids
+}
