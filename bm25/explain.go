@@ -65,7 +65,7 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 				}
 			}
 		}
-		if err := w.openOthers(g, &u, i); err != nil {
+		if err := w.openOthers(g, u, i); err != nil {
 			return err
 		}
 		for _, o := range w.others {
@@ -132,7 +132,7 @@ func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (out []TermSco
 	}
 	w := s.takeScratch()
 	defer s.giveBack(w)
-	if err := w.openOthers(g, &u, at); err != nil {
+	if err := w.openOthers(g, u, at); err != nil {
 		return nil, err
 	}
 	for _, o := range w.others {

@@ -29,12 +29,14 @@ type NearTerm struct {
 // window or in the title, in the question's form or in another (forms.Variant). Stop words are passed over. It is not
 // safe for concurrent use.
 type Nearness struct {
+	question string
 	terms    []NearTerm // in the order in which scores add up their idf
 	analyser forms.Analyser
 	entries  map[string]uint64    // the terms that a term of a passage, or another form with its mark, stands for
 	pairs    map[string]uint64    // the terms that two adjacent terms stand for
 	parts    map[string]bool      // the terms of pairs
 	known    map[string]nearEntry // of plain words of passages that were looked up
+	chunks   map[string]nearChunk // of passages that were read
 	may      [32]uint32           // the first two letters that words with an entry may have, by letterNumber
 	begins   [32 * 32]uint32      // the first three letters of words whose term may be an entry, by letterNumber
 	title    uint64               // the terms in the title; scratch
@@ -62,8 +64,8 @@ type placedTerms struct {
 // terms the rarest count. rarities stay unchanged.
 func NewNearness(analysis forms.Analysis, question string, rarities []NearTerm) *Nearness {
 	n := &Nearness{
-		analyser: forms.NewAnalyser(analysis),
-		entries:  map[string]uint64{}, known: map[string]nearEntry{},
+		question: question, analyser: forms.NewAnalyser(analysis),
+		entries: map[string]uint64{}, known: map[string]nearEntry{}, chunks: map[string]nearChunk{},
 	}
 	n.terms = slices.DeleteFunc(slices.Clone(rarities), func(t NearTerm) bool { return !(t.IDF > 0) })
 	slices.SortFunc(n.terms, func(a, b NearTerm) int {
@@ -258,254 +260,13 @@ func (n *Nearness) find(title, text []byte) {
 	n.findIn(text)
 }
 
-// The classes of bytes by which chunks of a text, between white space, are told apart.
-const (
-	plainByte  = 1 << iota // a letter or a digit of ASCII
-	aroundByte             // punctuation that separates words at the beginning or the end of a chunk
-	otherByte              // what the analysis has to look at
-	spaceByte
-)
-
-var byteClasses = func() (classes [256]uint8) {
-	for c := range classes {
-		switch b := byte(c); {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9':
-			classes[c] = plainByte
-		case strings.IndexByte(" \t\n\v\f\r", b) >= 0:
-			classes[c] = spaceByte
-		case strings.IndexByte(`,;:()[]"!?`, b) >= 0:
-			classes[c] = aroundByte
-		default:
-			classes[c] = otherByte
-		}
-	}
-	return classes
-}()
-
-// findIn appends to n.places where the question's terms stand in a text: at which of its terms, counted from 0
-// without stop words. No word, compound or normal form goes beyond white space of ASCII, so the text is read in
-// chunks between it. A chunk of plain letters and digits, with punctuation around it, is one word.
-func (n *Nearness) findIn(text []byte) {
-	n.last = nearEntry{} // a pair does not go beyond the text
-	at := 0
-	for i := 0; i < len(text); {
-		class := byteClasses[text[i]]
-		if class == spaceByte {
-			i++
-			continue
-		}
-		from := i
-		for class == aroundByte { // before the word
-			i++
-			if i == len(text) {
-				return
-			}
-			class = byteClasses[text[i]]
-		}
-		begin := i
-		for class == plainByte {
-			i++
-			if i == len(text) {
-				n.placeWord(text[begin:i], at)
-				return
-			}
-			class = byteClasses[text[i]]
-		}
-		end := i
-		for class == aroundByte || class == otherByte && text[i] == '.' {
-			i++
-			if i == len(text) {
-				class = spaceByte
-				break
-			}
-			class = byteClasses[text[i]]
-		}
-		if class == spaceByte && end-begin < longestPlain {
-			if begin < end {
-				at = n.placeWord(text[begin:end], at)
-			}
-			continue
-		}
-		for i < len(text) && byteClasses[text[i]] != spaceByte {
-			i++
-		}
-		at = n.placeChunk(text[from:i], at)
-	}
-}
-
-// longestPlain is below the length at which the word rules cut a word.
-const longestPlain = 200
-
-// isStopWord reports whether a word of ASCII, which must not be empty, is a stop word, also before a possessive 's.
-func (n *Nearness) isStopWord(word string) bool {
-	if c := word[len(word)-1] | 0x20; c == 's' && len(word) > 2 && byteClasses[word[len(word)-2]] != plainByte {
-		return n.analyser.Term(word) == nil
-	}
-	return isPlainStopWord([]byte(word))
-}
-
-// plainStopWords are the stop words by packedWord, at the places of stopWordPlace.
-var plainStopWords = func() (table [stopWordPlaces]uint64) {
-	for _, word := range forms.StopWords() {
-		key := packedWord([]byte(word))
-		at := stopWordPlace(key)
-		for table[at] != 0 {
-			at = (at + 1) % stopWordPlaces
-		}
-		table[at] = key
-	}
-	return table
-}()
-
-const (
-	stopWordPlaces  = 256
-	longestStopWord = 5
-)
-
-// packedWord returns the bytes of a word of ASCII as one number, the same for both cases of letters. Only words of at
-// most 8 bytes have different numbers.
-func packedWord(word []byte) (key uint64) {
-	for _, c := range word {
-		key = key<<8 | uint64(c|0x20)
-	}
-	return key
-}
-
-// stopWordPlace returns the index in plainStopWords at which the search for a word begins. key is its packedWord.
-func stopWordPlace(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 56 }
-
-// isPlainStopWord reports whether a word of letters and digits of ASCII, in any case, is a stop word.
-func isPlainStopWord(word []byte) bool {
-	if len(word) > longestStopWord {
-		return false
-	}
-	key := packedWord(word)
-	for at := stopWordPlace(key); plainStopWords[at] != 0; at = (at + 1) % stopWordPlaces {
-		if plainStopWords[at] == key {
-			return true
-		}
-	}
-	return false
-}
-
-// placeWord appends the question's terms that a word of plain letters and digits stands for to n.places, at place at,
-// and returns the next place: at itself after a stop word, else at+1. It remembers words that it has analysed.
-func (n *Nearness) placeWord(word []byte, at int) int {
-	first := int(letterNumber(word[0])) << 5
-	third := uint8(0)
-	if len(word) > 1 {
-		first |= int(letterNumber(word[1]))
-	}
-	if len(word) > 2 {
-		third = letterNumber(word[2])
-	}
-	if n.begins[first]>>third&1 == 0 {
-		if isPlainStopWord(word) {
-			return at
-		}
-		return at + 1
-	}
-	if len(word) >= longestPlain {
-		return n.placeChunk(word, at)
-	}
-	entry, ok := n.known[string(word)]
-	if !ok {
-		entry = n.entryOf(string(n.analyser.Term(string(word))))
-		n.known[string(word)] = entry
-	}
-	if entry.stop {
-		return at
-	}
-	n.place(at, entry)
-	return at + 1
-}
-
-// entryOf returns the nearEntry of words with this term: the question's terms that it stands for, and the term itself
-// if it is part of a pair. The term "" is that of stop words.
-func (n *Nearness) entryOf(term string) (e nearEntry) {
-	e.mask = n.entries[term]
-	e.stop = term == ""
-	if n.parts[term] {
-		e.part = term
-	}
-	return e
-}
-
-// placeChunk appends the terms of a chunk of text to n.places, and those that its words' other forms stand for. at is
-// the place of its first word. It returns the place after its last; stop words take none.
-func (n *Nearness) placeChunk(chunk []byte, at int) int {
-	text := n.analyser.Normalised(string(chunk))
-	may := n.mayStandFor(text)
-	for words := n.analyser.WordsOf(text); ; {
-		word, signed, compound := words.Next()
-		for _, c := range [...]string{signed, compound} {
-			if c == "" || !may || !n.analyser.Forms {
-				continue
-			}
-			for _, j := range n.analyser.CompoundForms(c) {
-				n.placeForm(max(at-1, 0), j.Form) // at its last term, or that before it
-			}
-		}
-		if word == "" {
-			return at
-		}
-		if !n.mayStandFor(word) {
-			if !n.isStopWord(word) {
-				at++
-			}
-			continue
-		}
-		term := string(n.analyser.Term(word))
-		if term == "" {
-			continue
-		}
-		n.place(at, n.entryOf(term))
-		if n.analyser.Forms {
-			_, others := n.analyser.PassageForms(word, term)
-			for _, form := range others {
-				n.placeForm(at, form)
-			}
-		}
-		at++
-	}
-}
-
-// placeForm adds the question's terms that form stands for to n.places. form is another form of the passage's word at
-// this place.
-func (n *Nearness) placeForm(at int, form string) {
-	if mask := n.entries[forms.FormMark+form]; mask != 0 {
-		n.placeTerms(at, mask)
-	}
-}
-
-// place adds the question's terms that a word at a place stands for to n.places, with those of the pair that it makes
-// with the word before.
-func (n *Nearness) place(at int, e nearEntry) {
-	mask := e.mask
-	if e.part != "" {
-		if n.lastAt == at-1 && n.last.part != "" {
-			mask |= n.pairs[n.last.part+string(forms.PhraseGap)+e.part]
-		}
-		n.last, n.lastAt = e, at
-	}
-	if mask != 0 {
-		n.placeTerms(at, mask)
-	}
-}
-
-// placeTerms adds the terms in mask to n.places. The place must not be before that of the last element. at is the
-// place, and bit i of mask stands for n.terms[i].
-func (n *Nearness) placeTerms(at int, mask uint64) {
-	if last := len(n.places) - 1; last >= 0 && n.places[last].at == at {
-		n.places[last].mask |= mask
-		return
-	}
-	n.places = append(n.places, placedTerms{at, mask})
-}
-
 // Nearness returns the Nearness of a question in the collection, by the rarities of its terms there. It fails if an
-// index is damaged. One goroutine at a time may use it.
+// index is damaged. One goroutine at a time may use it. A caller that does not need it any more may say so with
+// KeepNearness.
 func (s *Searcher) Nearness(question string) (*Nearness, error) {
+	if n := s.recent.takeNearness(question); n != nil {
+		return n, nil
+	}
 	rarities, err := s.Rarities(question)
 	if err != nil {
 		return nil, err
@@ -518,3 +279,7 @@ func (s *Searcher) Nearness(question string) (*Nearness, error) {
 	}
 	return NewNearness(s.params.Analysis, question, terms), nil
 }
+
+// KeepNearness keeps what Nearness returned for a later call with the same question, with the words that it has looked
+// up. The caller must not use n afterwards.
+func (s *Searcher) KeepNearness(n *Nearness) { s.recent.keepNearness(n) }

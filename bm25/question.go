@@ -19,11 +19,25 @@ type questionTerm struct {
 	records []termRecord
 }
 
-// understand analyses a question and looks up its terms and their other forms in all segments. Terms are in
+// understand returns an analysed question, with its terms and their other forms looked up in all segments. Terms are in
 // descending order of their weights, then in the order of their texts. Scores are sums in this order, and then of
-// what other forms add, so that they are the same to the last bit for any division into segments. It fails if an
-// index is damaged.
-func (s *Searcher) understand(question string) (u understood, err error) {
+// what other forms add, so that they are the same to the last bit for any division into segments. The result must not
+// be changed: later calls for the question return it too. It fails if an index is damaged.
+func (s *Searcher) understand(question string) (*understood, error) {
+	if u := s.recent.find(question); u != nil {
+		return u, nil
+	}
+	u, err := s.lookUpTerms(question)
+	if err != nil {
+		return nil, err
+	}
+	s.recent.keep(&u)
+	return &u, nil
+}
+
+// lookUpTerms does the work of understand.
+func (s *Searcher) lookUpTerms(question string) (u understood, err error) {
+	u.question = question
 	r := s.params.Analysis.ReadingOf(question)
 	r.CountTerms(s.phrases)
 	u.terms = make([]questionTerm, 0, len(r.Distinct))
@@ -48,9 +62,10 @@ func (s *Searcher) understand(question string) (u understood, err error) {
 
 // understood is an analysed question with its terms looked up in all segments.
 type understood struct {
-	terms   []questionTerm // that some passage has
-	others  []otherTerms
-	unknown []questionTerm // that no passage has
+	question string
+	terms    []questionTerm // that some passage has
+	others   []otherTerms
+	unknown  []questionTerm // that no passage has
 }
 
 // findsNothing reports whether no passage can be a hit: none has a term of the question, nor another form.

@@ -51,7 +51,7 @@ func (s *Searcher) search(
 	stats.terms = len(u.terms)
 	w := s.takeScratch()
 	w.stats = &stats
-	hits, err := s.searchTerms(ctx, &u, w, k, among)
+	hits, err := s.searchTerms(ctx, u, w, k, among)
 	s.giveBack(w) // not after a panic, which leaves sums behind
 	return hits, stats, err
 }

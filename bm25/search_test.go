@@ -167,8 +167,8 @@ func (c *lateContext) Err() error {
 	return nil
 }
 
-// TestConcurrentSearches: many at once, with deleted passages to be counted,
-// give what one after the other gives.
+// TestConcurrentSearches: many at once, with deleted passages to be counted, give what one after the other gives by a
+// searcher that was asked nothing before; so does nearness, which the searcher keeps from one to the next.
 func TestConcurrentSearches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 0))
 	passages := randomPassages(rng, 2000, 100)
@@ -179,8 +179,21 @@ func TestConcurrentSearches(t *testing.T) {
 	}
 	questions := make([]string, 40)
 	want := make([][]rank.Hit, len(questions))
+	near := make([]float32, len(questions))
 	for i := range questions {
 		questions[i] = randomQuestion(rng, 100)
+	}
+	text := []byte(strings.Join(questions, " "))
+	nearness := func(s *Searcher, question string) float32 {
+		n, err := s.Nearness(question)
+		if err != nil {
+			t.Error(err)
+			return -1
+		}
+		defer s.KeepNearness(n)
+		return n.Score(nil, text)
+	}
+	for i := range questions {
 		s, err := NewSearcher(Segment{Index: x, Deleted: deleted})
 		if err != nil {
 			t.Fatal(err)
@@ -189,6 +202,7 @@ func TestConcurrentSearches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		near[i] = nearness(s, questions[i])
 	}
 	s, err := NewSearcher(Segment{Index: x, Deleted: deleted})
 	if err != nil {
@@ -201,6 +215,9 @@ func TestConcurrentSearches(t *testing.T) {
 				hits, err := s.Search(t.Context(), question, 20, nil)
 				if err != nil || !slices.Equal(hits, want[i]) {
 					t.Errorf("%q: %v, %v, alone %v", question, hits, err, want[i])
+				}
+				if got := nearness(s, question); got != near[i] {
+					t.Errorf("%q: the nearness is %v, alone %v", question, got, near[i])
 				}
 			}
 		})

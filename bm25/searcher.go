@@ -44,6 +44,7 @@ type Searcher struct {
 	ties       func(a, b rank.Ordinal) (int, error)
 	phrases    bool      // a question is read as its phrases
 	scratch    sync.Pool // of *scratch
+	recent     recent
 }
 
 // segment is a Segment of a Searcher, with the strengths of its impacts under the statistics of

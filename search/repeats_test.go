@@ -30,10 +30,10 @@ func TestRepeats(t *testing.T) {
 		"Hold a burn under cool running water at once.": false,
 		"": false,
 	} {
-		if got := extract.Repeats(extract.Shingles(nosebleed), extract.Shingles(other)); got != want {
+		if got := extract.Shingle(nosebleed).Repeats(extract.Shingle(other)); got != want {
 			t.Errorf("%q: %v", other, got)
 		}
-		if got := extract.Repeats(extract.Shingles(other), extract.Shingles(nosebleed)); got != want {
+		if got := extract.Shingle(other).Repeats(extract.Shingle(nosebleed)); got != want {
 			t.Errorf("%q, the other way round: %v", other, got)
 		}
 	}

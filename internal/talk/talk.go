@@ -194,7 +194,8 @@ func (c *class) logLikelihood(words []string, distinct int) float64 {
 
 // model classifies messages by the words of the kinds' examples (naive Bayes over words and pairs of words).
 type model struct {
-	classes   []*class // other than of questions
+	classes   []*class        // other than of questions
+	words     map[string]bool // of the examples of all classes
 	questions *class
 	distinct  int
 	templates []template
@@ -219,7 +220,7 @@ var examples embed.FS
 // learnFrom returns the model of a text with examples, in the form that the head of examples.en.txt describes. It does
 // not check the form. The text must have a kind "question": without it, classifying a message with the model panics.
 func learnFrom(text string) *model {
-	m := &model{}
+	m := &model{words: map[string]bool{}}
 	all := map[string]bool{}
 	var current *class
 	var form template
@@ -250,6 +251,9 @@ func learnFrom(text string) *model {
 		}
 		words := wordsOf(line)
 		current.countWords(words)
+		for _, w := range words {
+			m.words[w] = m.words[w] || current != m.questions
+		}
 		for _, f := range wordsAndPairs(words) {
 			all[f] = true
 		}
@@ -260,8 +264,8 @@ func learnFrom(text string) *model {
 
 // classifyAround returns the kind of words whose first or last few may be a courtesy.
 func (m *model) classifyAround(words []string, follows bool) Kind {
-	if len(words) > mostWords {
-		return Question
+	if len(words) > mostWords || slices.ContainsFunc(words, func(w string) bool { return !m.words[w] }) {
+		return Question // no class would have all words of each part
 	}
 	kind := m.classify(words, follows)
 	for n := 1; kind == Question && n <= mostCourtesy && n < len(words); n++ {

@@ -73,8 +73,9 @@ func (r *Read) Signals(confidence float64) []float64 {
 		return nil
 	}
 	rivals := r.Readings[:1:1]
+	first := Shingle(r.Passages[0].Text)
 	for i := 1; i < len(r.Readings); i++ {
-		if !Repeats(Shingles(r.Passages[0].Text), Shingles(r.Passages[i].Text)) {
+		if !first.Repeats(Shingle(r.Passages[i].Text)) {
 			rivals = append(rivals, r.Readings[i])
 		}
 	}

@@ -15,6 +15,7 @@ func (w *WordIndex) NearScores(question string, passages []rank.Ordinal, out []f
 	if err != nil {
 		return err
 	}
+	defer w.KeepNearness(near)
 	for i, o := range passages {
 		title, text, err := w.generation.titleAndText(o)
 		if err != nil {
@@ -32,6 +33,7 @@ func (w *WordIndex) NearTerms(question string, passage rank.Ordinal) ([]bm25.Nea
 	if err != nil {
 		return nil, err
 	}
+	defer w.KeepNearness(near)
 	title, text, err := w.generation.titleAndText(passage)
 	if err != nil {
 		return nil, err

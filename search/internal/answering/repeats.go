@@ -53,7 +53,7 @@ func (r *Ranking) setConfidenceWithoutRepeats(
 }
 
 // repeatsOfFirst returns the passages among the mostRepeats items after the first that are near copies of it
-// (extract.Repeats). If passages are slow to read (not storage.AtHand), it reads all k that will be returned, so that
+// (extract.Shingled.Repeats). If passages are slow to read (not storage.AtHand), it reads all k that will be returned, so that
 // they are not read again. items must not be empty. It fails if they cannot be read.
 func (r *Ranking) repeatsOfFirst(ctx context.Context, items []fusion.Item, k int) (again []rank.Ordinal, err error) {
 	most := 1 + mostRepeats
@@ -69,9 +69,9 @@ func (r *Ranking) repeatsOfFirst(ctx context.Context, items []fusion.Item, k int
 	if err != nil {
 		return nil, fmt.Errorf("comparing the first passages: %w", err)
 	}
-	first := extract.Shingles(passages[0].Text)
+	first := extract.Shingle(passages[0].Text)
 	for i := range passages[1:min(len(passages), 1+mostRepeats)] {
-		if extract.Repeats(first, extract.Shingles(passages[i+1].Text)) {
+		if first.Repeats(extract.Shingle(passages[i+1].Text)) {
 			again = append(again, ordinals[i+1])
 		}
 	}

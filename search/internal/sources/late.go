@@ -49,8 +49,24 @@ func (x *lateSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	}
 	if err == nil {
 		f.Highlight = x.highlighter(context.WithoutCancel(ctx), p.View, index, p.Inquiry.Question, tokens)
+		p.scoreWordsAhead(ctx, f)
 	}
 	return err
+}
+
+// scoreWordsAhead computes the scores of the words' hits, if these are there already, while other sources search. It
+// replaces f.Score by one that knows them.
+func (p *Findings) scoreWordsAhead(ctx context.Context, f *Finding) {
+	found := p.wordsFound.Load()
+	if found == nil {
+		return
+	}
+	score := f.Score
+	if known := p.scoreAhead(ctx, *found, score); known != nil {
+		f.Score = func(ctx context.Context, passages []rank.Ordinal, out []float32) error {
+			return known.complete(ctx, passages, out, score)
+		}
+	}
 }
 
 // Observe implements Source: it returns only the kind, and whether the states are those of another encoder.

@@ -7,7 +7,6 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
@@ -59,70 +58,33 @@ func (x *nearSource) Observe(*Finding, *Familiarities) fusion.ObservedSource {
 func (p *Findings) scoreNear(
 	ctx context.Context, index storage.NearScorer, passages []rank.Ordinal, out []float32,
 ) error {
-	known := map[rank.Ordinal]float32{}
+	var known ahead
 	for i := range p.All {
 		if f := &p.All[i]; f.near != nil && f.Status == reply.StatusOK {
 			known = f.near
 		}
 	}
-	var others []rank.Ordinal
-	for i, o := range passages {
-		score, ok := known[o]
-		if !ok {
-			others = append(others, o)
-		}
-		out[i] = score
-	}
-	if len(others) == 0 {
-		return nil
-	}
-	scores := make([]float32, len(others))
-	err := inParts(ctx, others, scores, func(passages []rank.Ordinal, out []float32) error {
-		return index.NearScores(ctx, p.Inquiry.Question, passages, out)
-	})
-	if err != nil {
-		return err
-	}
-	for i, next := 0, 0; next < len(others); i++ {
-		if passages[i] == others[next] {
-			out[i] = scores[next]
-			next++
-		}
-	}
-	return nil
+	return known.complete(ctx, passages, out, p.besideEachOther(p.nearBy(index)))
 }
 
 // nearOfHits returns the nearness of the words' hits, so that it is computed while encoders run. It is nil if nearness
 // takes no part, if texts are not at hand (storage.AtHand), or if it cannot be computed: then nearness, when it is
 // asked, says why.
-func (p *Findings) nearOfHits(ctx context.Context, hits []rank.Hit) map[rank.Ordinal]float32 {
-	if _, quick := p.View.Passages().(storage.AtHand); !quick || !p.asksNear() {
-		return nil
-	}
+func (p *Findings) nearOfHits(ctx context.Context, hits []rank.Ordinal) ahead {
 	index, ok := p.View.Narrowed.Words().(storage.NearScorer)
-	if !ok {
+	if !ok || !p.asksNear() {
 		return nil
 	}
-	passages := make([]rank.Ordinal, len(hits))
-	for i, h := range hits {
-		passages[i] = h.Ordinal
-	}
-	scores := make([]float32, len(hits))
-	err := p.Panel.Run.Compute(ctx, func(ctx context.Context) error {
-		return run.Guard(func() error {
-			return inParts(ctx, passages, scores, func(passages []rank.Ordinal, out []float32) error {
-				return index.NearScores(ctx, p.Inquiry.Question, passages, out)
-			})
+	return p.scoreAhead(ctx, hits, p.nearBy(index))
+}
+
+// nearBy returns the scorer of nearness to the question by a word index.
+func (p *Findings) nearBy(index storage.NearScorer) scorer {
+	return func(ctx context.Context, passages []rank.Ordinal, out []float32) error {
+		return inParts(ctx, passages, out, func(passages []rank.Ordinal, out []float32) error {
+			return index.NearScores(ctx, p.Inquiry.Question, passages, out)
 		})
-	})
-	if err != nil {
-		return nil
 	}
-	near := make(map[rank.Ordinal]float32, len(hits))
-	for i, o := range passages {
-		near[o] = scores[i]
-	}
-	return near
 }
 
 // asksNear reports whether nearness is one of the sources asked.

@@ -86,7 +86,7 @@ type Finding struct {
 	upperBound   float64 // no score of BM25 over words exceeds it; 0: not known
 	symbols      float64 // the share of symbols in the collection's texts (SymbolShare); 0: not read
 	// near has the nearness of the hits (nearOfHits), of BM25 over words; nil: it was not computed.
-	near map[rank.Ordinal]float32
+	near ahead
 	// Keys are the question's keys; nil: the source does not read them. Only BM25 over words does.
 	Keys *Keys
 	// WantsRandomScores asks for the scores of random passages too, as a scale for the hits' scores.

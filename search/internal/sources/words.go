@@ -46,7 +46,12 @@ func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 		return f.keepPartial(err)
 	})
 	if err == nil {
-		f.near = p.nearOfHits(ctx, f.Hits)
+		found := make([]rank.Ordinal, len(f.Hits))
+		for i, h := range f.Hits {
+			found[i] = h.Ordinal
+		}
+		p.wordsFound.Store(&found)
+		f.near = p.nearOfHits(ctx, found)
 	}
 	return err
 }
