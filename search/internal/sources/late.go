@@ -3,6 +3,7 @@ package sources
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
@@ -49,20 +50,20 @@ func (x *lateSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	}
 	if err == nil {
 		f.Highlight = x.highlighter(context.WithoutCancel(ctx), p.View, index, p.Inquiry.Question, tokens)
-		p.scoreWordsAhead(ctx, f)
+		p.scoreAheadOfOthers(ctx, f)
 	}
 	return err
 }
 
-// scoreWordsAhead computes the scores of the words' hits, if these are there already, while other sources search. It
-// replaces f.Score by one that knows them.
-func (p *Findings) scoreWordsAhead(ctx context.Context, f *Finding) {
-	found := p.wordsFound.Load()
-	if found == nil {
-		return
+// scoreAheadOfOthers computes the scores of the random passages, and of the words' hits if these are there already,
+// while other sources search. It replaces f.Score by one that knows them.
+func (p *Findings) scoreAheadOfOthers(ctx context.Context, f *Finding) {
+	passages := slices.Clone(p.View.Passages().Sample(content.RandomPassages))
+	if found := p.wordsFound.Load(); found != nil {
+		passages = append(passages, *found...)
 	}
 	score := f.Score
-	if known := p.scoreAhead(ctx, *found, score); known != nil {
+	if known := p.scoreAhead(ctx, passages, score); known != nil {
 		f.Score = func(ctx context.Context, passages []rank.Ordinal, out []float32) error {
 			return known.complete(ctx, passages, out, score)
 		}
