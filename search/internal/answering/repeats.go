@@ -53,8 +53,8 @@ func (r *Ranking) setConfidenceWithoutRepeats(
 }
 
 // repeatsOfFirst returns the passages among the mostRepeats items after the first that are near copies of it
-// (extract.Shingled.Repeats). If passages are slow to read (not storage.AtHand), it reads all k that will be returned, so that
-// they are not read again. items must not be empty. It fails if they cannot be read.
+// (extract.Shingled.Repeats). If passages are slow to read (not storage.AtHand), it reads all k that will be returned,
+// so that they are not read again. items must not be empty. It fails if they cannot be read.
 func (r *Ranking) repeatsOfFirst(ctx context.Context, items []fusion.Item, k int) (again []rank.Ordinal, err error) {
 	most := 1 + mostRepeats
 	if _, quick := r.Found.View.Passages().(storage.AtHand); !quick {

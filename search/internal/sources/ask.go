@@ -50,18 +50,19 @@ type Findings struct {
 	Panel   *Panel
 	Inquiry Inquiry
 	// the snapshot that all sources search
-	View        *snapshot.PinnedView
-	duplicates  *duplicates                    // the copies among the hits; nil: copies are not looked for
-	asked       []int                          // the sources of Wanted that the collection has: indexes of Panel.Sources
-	encodings   []encoding                     // by Dense.encoder
-	answers     chan Finding                   // has room for all, so that a send never blocks
-	All         []Finding                      // one for each of asked, in its order
-	Refused     *fault.Error                   // the filter does not fit the collection's fields, so no source was asked; nil: it fits
-	language    string                         // the code of the question's language; "": not known
-	languages   []string                       // those of the collection, the most frequent first; nil: not known
-	unread      map[int]string                 // sources that do not read the question or the passages, and the reason, for users
-	wordsFound  atomic.Pointer[[]rank.Ordinal] // the hits of BM25 over words; nil until they are there
-	sourceEnded func()                         // tells a storage.SearchBatcher that a source has ended
+	View       *snapshot.PinnedView
+	duplicates *duplicates    // the copies among the hits; nil: copies are not looked for
+	asked      []int          // the sources of Wanted that the collection has: indexes of Panel.Sources
+	encodings  []encoding     // by Dense.encoder
+	answers    chan Finding   // has room for all, so that a send never blocks
+	All        []Finding      // one for each of asked, in its order
+	Refused    *fault.Error   // the filter does not fit the collection's fields, so no source was asked; nil: it fits
+	language   string         // the code of the question's language; "": not known
+	languages  []string       // those of the collection, the most frequent first; nil: not known
+	unread     map[int]string // sources that do not read the question or the passages, and the reason, for users
+	// wordsFound has the hits of BM25 over words; nil until they are there
+	wordsFound  atomic.Pointer[[]rank.Ordinal]
+	sourceEnded func() // tells a storage.SearchBatcher that a source has ended
 }
 
 // Ask puts an inquiry to all its sources in parallel and returns one finding for each, when all have answered or ctx is
