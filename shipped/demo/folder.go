@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/models"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder"
 )
 
 // demoFolder returns the path in the cache of the folder with the demo's collections and documents.
@@ -32,9 +33,14 @@ func Experts(cache provision.Cache, names []string) []configs.Expert {
 }
 
 // Folder returns the path of the demo's collection with these experts, whether or not it is there. Its name changes
-// with the corpus, with every encoder and with how words are indexed, so that an old one is never taken for a new
-// one. It fails if a bundle cannot be read.
+// with the corpus, with every encoder, with how words are indexed and with the format of collections, so that an old
+// one is never taken for a new one. It fails if a bundle cannot be read.
 func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
+	return folderOfFormat(cache, experts, folder.Format)
+}
+
+// folderOfFormat returns what Folder does for a format of collections.
+func folderOfFormat(cache provision.Cache, experts []configs.Expert, format int) (string, error) {
 	sum := sha256.New()
 	for _, x := range experts {
 		bundle, err := models.Peek(x.Bundle)
@@ -44,7 +50,7 @@ func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
 	}
 	documents, err := sumOfDocuments()
-	_, _ = fmt.Fprintf(sum, "%+v\n%s", store.UnicodeWords(), documents)
+	_, _ = fmt.Fprintf(sum, "%+v\n%s\n%d", store.UnicodeWords(), documents, format)
 	return filepath.Join(demoFolder(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 

@@ -7,9 +7,23 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/provision"
+	"example.org/conclave/store/folder"
 
 	"golang.org/x/sys/unix"
 )
+
+// TestFolderOfAnotherFormat: a collection that an earlier program left in the cache is not this program's.
+func TestFolderOfAnotherFormat(t *testing.T) {
+	cache := provision.Cache{Root: t.TempDir()}
+	current, err := Folder(cache, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := folderOfFormat(cache, nil, folder.Format-1)
+	if err != nil || old == current {
+		t.Errorf("of the format before it is %s, of this one %s: %v", old, current, err)
+	}
+}
 
 // TestOldDemosAreRemoved, but for what a process writes to and what is not the demo's.
 func TestOldDemosAreRemoved(t *testing.T) {

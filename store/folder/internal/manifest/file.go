@@ -35,6 +35,9 @@ func (m *Manifest) Encode() ([]byte, error) {
 // version, and an error for damage, unknown fields or contradictions (checkContents).
 func Decode(data []byte) (*Manifest, error) {
 	body, err := disk.Unlabel("manifest", Format, data)
+	if errors.As(err, new(*disk.FormatError)) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; restore the collection from a snapshot, or index again", err)
 	}
