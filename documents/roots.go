@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -39,15 +40,15 @@ func (w Walking) Files(ctx context.Context, roots []string, visit func(root stri
 			}
 			seen[at] = true
 			path := f.Path
-			ids := PossibleIDs(root, path)
-			f.Path = w.chooseID(mark, ids, taken)
+			first := DocumentID(path)
+			f.Path = w.chooseID(mark, PossibleIDs(root, path), taken)
 			if f.Path == "" {
 				return fmt.Errorf("%s has no id left: %s is the document %q already, and others have the longer ones",
-					f.At, taken[ids[0]], ids[0])
+					f.At, taken[first], first)
 			}
 			switch {
-			case f.Path != ids[0]:
-				f.Renamed = fmt.Sprintf("it has this id, since another document is called %q", ids[0])
+			case f.Path != first:
+				f.Renamed = fmt.Sprintf("it has this id, since another document is called %q", first)
 			case f.Path != path:
 				f.Renamed = "it has this id, since its path cannot be one: " + strconv.Quote(path)
 			}
@@ -63,9 +64,9 @@ func (w Walking) Files(ctx context.Context, roots []string, visit func(root stri
 
 // chooseID returns the first of the possible ids that the collection has for this root already, else the first that is
 // free; "" if all belong to others. taken has the ids of files found before.
-func (w Walking) chooseID(mark string, ids []string, taken map[string]string) string {
+func (w Walking) chooseID(mark string, ids iter.Seq[string], taken map[string]string) string {
 	free := ""
-	for _, id := range ids {
+	for id := range ids {
 		if _, used := taken[id]; used {
 			continue
 		}
@@ -79,26 +80,46 @@ func (w Walking) chooseID(mark string, ids []string, taken map[string]string) st
 		if free == "" && !other {
 			free = id
 		}
+		if free != "" && w.Owner == nil {
+			break
+		}
 	}
 	return free
 }
 
-// PossibleIDs returns the ids that the document of a file may have, the first choice first: for its path below the
+// List calls visit for each regular file at the roots, as Files does, without choosing ids: FoundFile.Path is the path
+// below the root, and files may be found twice. For many files it takes a fraction of the time. The error is that of
+// visit, which ends it, of ctx, or of a root that cannot be read.
+func (w Walking) List(ctx context.Context, roots []string, visit func(f FoundFile) error) error {
+	for _, root := range roots {
+		if err := w.walk(ctx, root, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PossibleIDs yields the ids that the document of a file may have, the first choice first: for its path below the
 // root, then with the name of the root's folder before it, and so on up. path is below the root, or the root's own
 // name if that is a file. If the root's absolute path cannot be found, there is only the first.
-func PossibleIDs(root, path string) []string {
-	ids := []string{DocumentID(path)}
-	absolute, err := filepath.Abs(root)
-	if err != nil {
-		return ids
+func PossibleIDs(root, path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !yield(DocumentID(path)) {
+			return
+		}
+		absolute, err := filepath.Abs(root)
+		if err != nil {
+			return
+		}
+		if filepath.Base(absolute) == path { // a lone file
+			absolute = filepath.Dir(absolute)
+		}
+		above := strings.Split(strings.Trim(filepath.ToSlash(absolute), "/"), "/")
+		for i := len(above) - 1; i >= 0 && above[i] != ""; i-- {
+			path = above[i] + "/" + path
+			if !yield(DocumentID(path)) {
+				return
+			}
+		}
 	}
-	if filepath.Base(absolute) == path { // a lone file
-		absolute = filepath.Dir(absolute)
-	}
-	above := strings.Split(strings.Trim(filepath.ToSlash(absolute), "/"), "/")
-	for i := len(above) - 1; i >= 0 && above[i] != ""; i-- {
-		path = above[i] + "/" + path
-		ids = append(ids, DocumentID(path))
-	}
-	return ids
 }

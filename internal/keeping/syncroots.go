@@ -50,7 +50,7 @@ func (s *syncing) findFiles(ctx context.Context) (files []documents.FoundFile, e
 		Limits: s.Reader.Limits(), GitIgnore: s.GitIgnore, Owner: s.owner,
 		Skipped: func(root string, skip documents.Skip) {
 			if !skip.Ignored {
-				for _, id := range documents.PossibleIDs(root, skip.Path) {
+				for id := range documents.PossibleIDs(root, skip.Path) {
 					s.keep[id] = true
 				}
 			}

@@ -32,6 +32,10 @@ type fileState struct {
 // stateOf returns the size and modification time of a file.
 func stateOf(f documents.FoundFile) fileState { return fileState{f.Size, f.ModTime} }
 
+// lookShare bounds the time of looking at folders: after a look, nine times as long nothing is looked at. So a hundred
+// thousand files do not keep a processor busy.
+const lookShare = 9
+
 // follower keeps the documents of a served collection equal to the files of folders. It polls the folders:
 // notifications of the operating system differ between systems and do not cover network drives, and listing ten
 // thousand files takes some milliseconds. It is not safe for concurrent use.
@@ -47,11 +51,15 @@ type follower struct {
 	compared map[string]fileState  // files whose documents are up to date
 	failed   map[string]failedFile // files that could not be read
 	before   map[string]fileState  // all files at the last look
-	settled  map[string]fileState  // all files when everything was last compared without waiting; nil: not yet
+	settled  map[string]fileState  // all files when everything was last compared, or beingWritten(); nil: not yet
 
 	at        map[string]string // paths of files, by the ids of their documents
 	heldSince time.Time         // when documents were last held (keeping.Held); zero: none are
+	looked    time.Duration     // how long the last look at the folders took
 }
+
+// beingWritten returns the state in follower.settled of a file that was being written: no file is in it.
+func beingWritten() fileState { return fileState{size: -1} }
 
 // failedFile is the state of a file when it could not be read, and the time of the attempt.
 type failedFile struct {
@@ -71,28 +79,49 @@ func newFollower(roots []string, reader *documents.Extractor, quiet time.Duratio
 
 // listFiles returns the state of every file below the roots, by path. It fails if a root or a folder cannot be read.
 func (w *follower) listFiles(ctx context.Context) (map[string]fileState, error) {
-	found := map[string]fileState{}
+	began := time.Now()
+	found := make(map[string]fileState, len(w.before))
 	walking := documents.Walking{Limits: w.reader.Limits(), GitIgnore: w.gitIgnore}
-	err := walking.Files(ctx, w.roots, func(_ string, f documents.FoundFile) error {
+	err := walking.List(ctx, w.roots, func(f documents.FoundFile) error {
 		found[f.At] = stateOf(f)
 		return nil
 	})
+	w.looked = time.Since(began)
 	if err != nil {
 		return nil, err
 	}
 	return found, nil
 }
 
-// isBeingWritten reports whether somebody may still be writing a file: it was modified less than w.quiet ago, or
-// since the last look. For a modification time in the future only the last look counts, and a new file waits for the
-// next one.
-func (w *follower) isBeingWritten(f documents.FoundFile) bool {
-	before, seen := w.before[f.At]
-	age := w.now().Sub(f.ModTime)
+// isBeingWritten reports whether somebody may still be writing a file that is at this path in this state: it was
+// modified less than w.quiet ago, or since the last look. For a modification time in the future only the last look
+// counts, and a new file waits for the next one.
+func (w *follower) isBeingWritten(at string, state fileState) bool {
+	before, seen := w.before[at]
+	age := w.now().Sub(state.modified)
 	if age < 0 { // the file's clock is not ours
-		return !seen || before != stateOf(f)
+		return !seen || before != state
 	}
-	return age < w.quiet || seen && before != stateOf(f)
+	return age < w.quiet || seen && before != state
+}
+
+// hasChanged reports whether a file has come, gone or changed since everything was compared (w.settled), other than
+// those that are being written. It is true if nothing was compared yet. now is the state of all files.
+func (w *follower) hasChanged(now map[string]fileState) bool {
+	if w.settled == nil {
+		return true
+	}
+	for at, state := range now {
+		if w.settled[at] != state && !w.isBeingWritten(at, state) {
+			return true
+		}
+	}
+	for at := range w.settled {
+		if _, found := now[at]; !found {
+			return true
+		}
+	}
+	return false
 }
 
 // isUnchanged reports whether a file need not be read: it is unchanged since its documents were compared with it, or
@@ -113,7 +142,8 @@ type fileReports struct {
 }
 
 // syncOnce compares the files with the documents once and updates the documents (keeping.Sync). ok is false, and
-// nothing is done, if no file has changed since everything was compared and nothing is due to be tried again. It
+// nothing is done, if no file has changed since everything was compared, other than those that are still being
+// written, and nothing is due to be tried again. It
 // calls visible first, which has to return when earlier writes are listed. The error is about more than one file,
 // such as a folder that cannot be read; problems of single files go to report.
 func (w *follower) syncOnce(
@@ -130,15 +160,24 @@ func (w *follower) syncOnce(
 	for _, f := range w.failed {
 		again = again || w.now().Sub(f.at) >= tryFilesAgain
 	}
-	if w.settled != nil && maps.Equal(now, w.settled) && !again {
+	if !again && !w.hasChanged(now) {
+		w.before = now
 		return synced, false, nil
 	}
 	if err := visible(ctx); err != nil { // so that what was written is listed
 		return synced, true, err
 	}
+	settled := maps.Clone(now)
 	synced, err = keeping.Sync(ctx, to, keeping.SyncOptions{
 		Roots: w.roots, Reader: w.reader, AtOnce: runtime.GOMAXPROCS(0), GitIgnore: w.gitIgnore, Refer: w.refer,
-		Wait: w.isBeingWritten, Same: w.isUnchanged,
+		Wait: func(f documents.FoundFile) bool {
+			waits := w.isBeingWritten(f.At, stateOf(f))
+			if waits {
+				settled[f.At] = beingWritten()
+			}
+			return waits
+		},
+		Same: w.isUnchanged,
 		Compared: func(f documents.FoundFile) {
 			w.compared[f.At] = stateOf(f)
 			delete(w.failed, f.At)
@@ -169,14 +208,15 @@ func (w *follower) syncOnce(
 		}
 	}
 	w.before, w.settled = now, nil
-	if err == nil && synced.Waiting == 0 {
-		w.settled = now
+	if err == nil {
+		w.settled = settled
 	}
 	return synced, true, err
 }
 
-// watchFolders keeps the documents equal to the files of these folders, looking every Documents.Look, until s.running
-// is done. It then returns nil. Failures are tried again; each is logged once, and shown in /readyz.
+// watchFolders keeps the documents equal to the files of these folders, looking every Documents.Look, or less often
+// where looking takes long (lookShare), until s.running is done. It then returns nil. Failures are tried again; each is
+// logged once, and shown in /readyz.
 func (s *collection) watchFolders(roots []string) error {
 	w := newFollower(roots, s.keeper.Reader(), s.config.Documents.Look)
 	w.gitIgnore, w.refer = s.config.Documents.GitIgnore, s.config.Documents.Keep
@@ -194,10 +234,9 @@ func (s *collection) watchFolders(roots []string) error {
 		warned: func(path, warning string) { s.log.Warn("a file was read in part", "file", path, "warning", warning) },
 	}
 	waits := ""
-	for again := time.NewTicker(s.config.Documents.Look); ; {
+	for {
 		synced, compared, err := w.syncOnce(s.running, to, visible, report)
 		if s.running.Err() != nil {
-			again.Stop()
 			return nil
 		}
 		if compared {
@@ -208,9 +247,8 @@ func (s *collection) watchFolders(roots []string) error {
 				"removed", synced.Removed, "unchanged", synced.Unchanged, "failed", synced.Failed)
 		}
 		select {
-		case <-again.C:
+		case <-time.After(max(s.config.Documents.Look, lookShare*w.looked)):
 		case <-s.running.Done():
-			again.Stop()
 			return nil
 		}
 	}

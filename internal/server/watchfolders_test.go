@@ -158,7 +158,40 @@ func TestHalfWritten(t *testing.T) {
 		if c.before.Path != "" {
 			w.before["a"] = stateOf(c.before)
 		}
-		if got := w.isBeingWritten(c.file); got != c.want {
+		if got := w.isBeingWritten(c.file.At, stateOf(c.file)); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestHasChanged: files are compared with the collection only when one has come, gone or changed, and nobody writes to
+// it any more.
+func TestHasChanged(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	old, fresh := fileState{5, now.Add(-time.Hour)}, fileState{6, now.Add(-time.Second)}
+	grown := fileState{6, now.Add(-time.Hour)}
+	type files = map[string]fileState
+	of := func(state fileState) files { return files{"a": state} }
+	for _, c := range []struct {
+		name                 string
+		settled, before, now files
+		want                 bool
+	}{
+		{"nothing was compared yet", nil, nil, nil, true},
+		{"the same", of(old), of(old), of(old), false},
+		{"one is written", of(old), of(old), of(fresh), false},
+		{"one has grown", of(old), of(old), of(grown), false},
+		{"and is quiet", of(old), of(grown), of(grown), true},
+		{"one has come", files{}, files{}, of(old), true},
+		{"one is gone", of(old), of(old), nil, true},
+		{"one that was written is as before", of(beingWritten()), of(old), of(old), true},
+		{"or gone", of(beingWritten()), of(fresh), nil, true},
+		{"or written on", of(beingWritten()), of(old), of(fresh), false},
+	} {
+		w := newFollower(nil, documents.NewExtractor(documents.Limits{}, nil), 2*time.Second)
+		w.now = func() time.Time { return now }
+		w.settled, w.before = c.settled, c.before
+		if got := w.hasChanged(c.now); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
