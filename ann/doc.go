@@ -1,8 +1,9 @@
 // Package ann finds, among stored vectors, those with the greatest inner
 // product with a query: exactly, or nearly so and much faster.
 //
-// The nouns. A vector is float32 elements, all of one dimension, of any
-// length; most encoders make them of length 1, and then the inner product is
+// The nouns. A vector is float32 elements, all of one dimension. Stored ones are
+// rounded to half precision: elements are at most 65,504, and lose precision below
+// 0.00006. Most encoders make vectors of length 1, and then the inner product is
 // the cosine. An ordinal is a vector's place in its file. A graph links each
 // vector to near ones in different directions; a search walks it towards the
 // query. M is how many links a vector gets when it is added, efConstruction

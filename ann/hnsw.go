@@ -60,7 +60,7 @@ func openHNSW(d disk.Disk, v *Vectors, path string) (Index, error) {
 	return x, nil
 }
 
-// BytesPerVector returns the graph's memory for a vector, without the float vectors.
+// BytesPerVector returns the graph's memory for a vector, without the vectors.
 func (x *hnsw) BytesPerVector() float64 { return x.graph.BytesPerVector() }
 
 // scanIsFaster reports whether comparing all of the allowed vectors is estimated to be faster than searching the

@@ -24,7 +24,7 @@ type Index interface {
 	// Dimension is the number of elements of a vector, or of a token's.
 	Dimension() int
 	// Search returns up to options.K hits in the order of rank.Compare. Their
-	// scores are the exact inner products with the stored float32 vectors,
+	// scores are the exact inner products with the stored vectors, whose elements have half precision,
 	// whatever the index compared on its way; Scores gives the same bits.
 	Search(ctx context.Context, query []float32, options SearchOptions) ([]rank.Hit, SearchStats, error)
 	// SearchExact is Search with Exact for many queries, of which four share a
@@ -35,11 +35,10 @@ type Index interface {
 	// does not exist, and every score for a query of another dimension, or that
 	// is no list of token vectors where it should be, is not a number.
 	Scores(query []float32, ordinals []rank.Ordinal, out []float32)
-	// Vector is the stored vector of an ordinal, in place: not to be changed, nor kept
-	// beyond Close. It may be damaged: a caller that has not searched calls Verify
-	// first. A list of token vectors is not in place but in memory of its own, and
-	// with the copies of its last vector that the file holds; the
-	// vectors of a passage's parts are a list as well, in memory of its own.
+	// Vector is a copy of the stored vector of an ordinal. It may be damaged: a caller
+	// that has not searched calls Verify first. A list of token vectors has the copies
+	// of its last vector that the file holds; the vectors of a passage's parts are a
+	// list as well.
 	Vector(ordinal rank.Ordinal) []float32
 	// BytesPerVector is the memory, per vector, that searches read again and again
 	// and that should therefore stay resident.

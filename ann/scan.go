@@ -134,7 +134,7 @@ func (v *Vectors) sortedHits(top *rank.TopK) ([]rank.Hit, error) {
 type flat struct{ *Vectors }
 
 // BytesPerVector returns the size of a vector.
-func (f flat) BytesPerVector() float64 { return float64(4 * f.dim) }
+func (f flat) BytesPerVector() float64 { return float64(2 * f.dim) }
 
 // Search returns up to o.K hits, the best first. It always compares all vectors that the filter lets through: o.Ef
 // and o.Exact change nothing. It fails if the query or o is invalid (checkQuery), the file is damaged or ctx ends.

@@ -15,20 +15,20 @@ import (
 
 const (
 	vectorsKind    = "vectors"
-	vectorsVersion = 1
+	vectorsVersion = 2
 )
 
 // maxDimension is the largest number of elements of a vector.
 const maxDimension = graph.MaxDimension
 
-// Vectors is an open file of vectors of one dimension, memory-mapped. It does
-// not change, so any number of goroutines may read it.
+// Vectors is an open file of vectors of one dimension, memory-mapped. Their elements have half precision. It does not
+// change, so any number of goroutines may read it.
 type Vectors struct {
 	file    *mapped.File
 	kernels *kernel.Set
 	count   int
 	dim     int
-	rows    []float32 // count × dim
+	rows    []kernel.Half // count × dim
 }
 
 // openVectors maps a file that a vectorWriter wrote. The caller closes it. It fails if the header is damaged or of
@@ -48,7 +48,7 @@ func openVectors(d disk.Disk, path string) (*Vectors, error) {
 			file.Close(),
 		)
 	}
-	rows, err := mapped.Values[float32](file, 0, int(count*dim))
+	rows, err := mapped.Values[kernel.Half](file, 0, int(count*dim))
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -61,10 +61,9 @@ func (v *Vectors) Len() int { return v.count }
 // Dimension returns the number of elements of a vector.
 func (v *Vectors) Dimension() int { return v.dim }
 
-// Vector returns a stored vector in place and unverified: it must not be changed, nor kept beyond Close. It panics
-// for an ordinal that does not exist.
+// Vector returns a copy of a stored vector, unverified. It panics for an ordinal that does not exist.
 func (v *Vectors) Vector(o rank.Ordinal) []float32 {
-	return v.rows[int(o)*v.dim : (int(o)+1)*v.dim : (int(o)+1)*v.dim]
+	return kernel.AppendFloats(make([]float32, 0, v.dim), v.rows[int(o)*v.dim:(int(o)+1)*v.dim])
 }
 
 // Stamp returns a number that changes with the file's content, as far as checksums can tell. A graph stores that of its
@@ -97,8 +96,8 @@ func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 }
 
 // Products writes to out, which must be as long as vectors, the inner products of query with vectors that are in no
-// index. They are the same, to the last bit, as an index of these vectors would give. It panics for a vector of
-// another length than query.
+// index. They are the same, to the last bit, as an index of these vectors would give if their elements have half
+// precision. It panics for a vector of another length than query.
 func Products(query []float32, vectors [][]float32, out []float32) {
 	kernels := kernel.Best()
 	for i, v := range vectors {
@@ -112,7 +111,7 @@ func (v *Vectors) scoresOfSome(query []float32, ordinals []rank.Ordinal, out []f
 	for i, o := range ordinals {
 		out[i] = float32(math.NaN())
 		if usable && int64(o) < int64(v.count) {
-			out[i] = v.kernels.Dot(query, v.Vector(o))
+			v.kernels.DotGather(query, v.rows, []uint32{uint32(o)}, out[i:i+1])
 		}
 	}
 }
@@ -123,7 +122,7 @@ func (v *Vectors) Check() error {
 		return err
 	}
 	for i := range v.count {
-		if err := checkElements(v.Vector(rank.Ordinal(i))); err != nil {
+		if err := checkHalves(v.rows[i*v.dim:][:v.dim], v.Vector(rank.Ordinal(i))); err != nil {
 			return fmt.Errorf("vectors: vector %d of %s: %w", i, v.file.Path(), err)
 		}
 	}
@@ -135,9 +134,10 @@ func (v *Vectors) Close() error { return v.file.Close() }
 
 // vectorWriter writes a file of vectors.
 type vectorWriter struct {
-	out   *mapped.Writer
-	dim   int
-	count int
+	out    *mapped.Writer
+	dim    int
+	count  int
+	halves []kernel.Half // of the last vector
 }
 
 // createVectors begins a file of vectors of dim elements at path, which appears there only when Close succeeds. It
@@ -153,20 +153,34 @@ func createVectors(d disk.Disk, path string, dim int) (Writer, error) {
 	return &vectorWriter{out: out, dim: dim}, nil
 }
 
-// Append adds a vector to the file. It fails if the vector has another dimension, checkElements rejects it, or the
-// file is full.
+// Append adds a vector to the file, its elements rounded to half precision. It fails if the vector has another
+// dimension, an element is not finite or larger than half precision allows, or the file is full.
 func (w *vectorWriter) Append(vector []float32) error {
 	if len(vector) != w.dim {
 		return fmt.Errorf("vectors: vector %d has %d elements, the file is of dimension %d", w.count, len(vector), w.dim)
 	}
-	if err := checkElements(vector); err != nil {
+	w.halves = kernel.AppendHalves(w.halves[:0], vector)
+	if err := checkHalves(w.halves, vector); err != nil {
 		return fmt.Errorf("vectors: vector %d: %w", w.count, err)
 	}
 	if w.count == graph.MaxRows {
 		return fmt.Errorf("vectors: a file holds at most %d vectors", graph.MaxRows)
 	}
 	w.count++
-	return mapped.Append(w.out, vector)
+	return mapped.Append(w.out, w.halves)
+}
+
+// checkHalves returns an error if one of halves is not finite. vector has the numbers that they were rounded from.
+func checkHalves(halves []kernel.Half, vector []float32) error {
+	for i, h := range halves {
+		if !h.IsFinite() {
+			return fmt.Errorf(
+				"element %d is %v; every element must be a finite number of at most %d, the largest of half precision", i,
+				vector[i], kernel.MaxHalf,
+			)
+		}
+	}
+	return nil
 }
 
 // Len returns the number of vectors appended.

@@ -37,22 +37,19 @@ func (p Params) Check() error {
 	return nil
 }
 
-// Build returns the graph of vectors that stand in rows one after the other, each of dim numbers. Without vectors the
-// graph is empty. It fails for impossible parameters or too many
-// vectors, and if ctx ends. p.Progress is called after each batch.
+// Build returns the graph of vectors that stand in rows one after the other, each of dim numbers of half precision.
+// Without vectors the graph is empty. It fails for impossible parameters or too many vectors, and if ctx ends.
+// p.Progress is called after each batch.
 //
-// Nodes are added in batches. The nodes of a batch search the graph as it was
-// before the batch, in parallel, and choose their neighbours; then the links
-// back are put in, each node's list by one goroutine (Manohar et al.,
-// ParlayANN, PPoPP 2024). Every step depends on the graph before it and not
-// on the order in which goroutines run, and scores are sums of integers times scales: the
-// same vectors, parameters and seed give the same graph, bit for bit, with
-// any number of threads and on any processor.
+// Nodes are added in batches. The nodes of a batch search the graph as it was before the batch, in parallel, and choose
+// their neighbours; then the links back are put in, each node's list by one goroutine (Manohar et al., ParlayANN, PPoPP
+// 2024). Every step depends on the graph before it and not on the order in which goroutines run, and scores are sums of
+// integers times scales: the same vectors, parameters and seed give the same graph, bit for bit, with any number of
+// threads and on any processor.
 //
-// For vectors of different length the nearest are those with the largest
-// inner product, as in a search, but directions are compared by the cosine: see
-// diverse.
-func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, error) {
+// For vectors of different length the nearest are those with the largest inner product, as in a search, but directions
+// are compared by the cosine: see diverse.
+func Build(ctx context.Context, rows []kernel.Half, dim int, p Params) (*Graph, error) {
 	count := len(rows) / max(dim, 1)
 	switch {
 	case dim < 1 || dim > MaxDimension:
@@ -76,7 +73,7 @@ func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, erro
 			return nil, err
 		}
 		done += size
-		b.params.Progress(int(b.starts[done]), count)
+		b.params.Progress(count-(n-done), count) // as if all equal vectors were in the nodes that are done
 	}
 	if n <= 1 {
 		b.params.Progress(count, count)
@@ -90,9 +87,13 @@ func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, erro
 // batch do not see each other, so a batch stays a small part of the graph.
 func batchSize(n int) int { return max(1, min(n/50, 4096)) }
 
+// none is Graph.none while a graph is built.
+const none = ^uint32(0)
+
 type builder struct {
 	*Graph
 	params  Params
+	lists   [][]uint32 // the lists of neighbours, of which Graph.links are the bytes until nodes are renumbered
 	workers []*worker
 	inverse []float32 // 1 / length of each node's vector, 0 for one of zeros
 	back    []uint64  // links to put in: target and source
@@ -105,12 +106,21 @@ type worker struct {
 	candidate kernel.Query // of a list of neighbours
 	list      []entry      // candidates of a list of neighbours
 	kept      []uint32     // those chosen so far
+	row       []float32    // the vector being encoded
+}
+
+// neighbours returns a node's list on a level, in place, until nodes are renumbered: its neighbours first, then none in
+// each unused place.
+func (b *builder) neighbours(level int, node uint32) []uint32 {
+	w := b.listWidth(level)
+	return b.lists[level][int(node)*w : (int(node)+1)*w]
 }
 
 // newBuilder returns a builder without nodes, with a worker for each thread, one at least. dim is the number of
 // elements of a vector.
 func newBuilder(dim int, p Params) *builder {
 	b := &builder{Graph: &Graph{kernels: kernel.Best(), dim: dim, stride: kernel.Stride(dim), m: p.M}, params: p}
+	b.setIDBytes(4)
 	for range max(1, p.Threads) {
 		b.workers = append(b.workers, &worker{})
 	}
@@ -121,11 +131,11 @@ func newBuilder(dim int, p Params) *builder {
 }
 
 // groupEqual makes one node of each group of equal vectors, and puts the nodes into a random order that depends on
-// seed only. It sets levels, starts and ordinals. rows must have whole vectors.
-func (b *builder) groupEqual(rows []float32, seed uint64) {
+// seed only. It sets levels, ordinals, groups and grouped. rows must have whole vectors.
+func (b *builder) groupEqual(rows []kernel.Half, seed uint64) {
 	row := func(ordinal uint32) []byte {
 		r := rows[int(ordinal)*b.dim:][:b.dim]
-		return unsafe.Slice((*byte)(unsafe.Pointer(&r[0])), 4*b.dim)
+		return unsafe.Slice((*byte)(unsafe.Pointer(&r[0])), 2*b.dim)
 	}
 	type hashed struct {
 		hash    uint64
@@ -155,11 +165,27 @@ func (b *builder) groupEqual(rows []float32, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 0x636f6e636c617665))
 	rng.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 	b.levels = levelSizes(len(groups), b.m)
-	b.starts = append(b.starts, 0)
-	for _, group := range groups {
-		b.ordinals = append(b.ordinals, group...)
-		b.starts = append(b.starts, uint32(len(b.ordinals)))
+	b.ordinals = make([]uint32, len(groups))
+	for i, group := range groups {
+		if len(group) == 1 {
+			b.ordinals[i] = group[0]
+			continue
+		}
+		if b.groups == nil {
+			b.groups = append(b.groups, 0)
+		}
+		b.ordinals[i] = several | uint32(b.groupCount())
+		b.grouped = append(b.grouped, group...)
+		b.groups = append(b.groups, uint32(len(b.grouped)))
 	}
+}
+
+// firstRow returns the lowest of the vectors that a node stands for.
+func (b *builder) firstRow(node int) int {
+	if o := b.ordinals[node]; o&several == 0 {
+		return int(o)
+	}
+	return int(b.grouped[b.groups[b.ordinals[node]&^several]])
 }
 
 // allocate makes room for the codes and the lists of neighbours of all nodes. The lists are empty.
@@ -168,12 +194,11 @@ func (b *builder) allocate() {
 	b.codes = make([]byte, n*b.stride)
 	b.scales = make([]float32, n)
 	b.inverse = make([]float32, n)
-	b.links = make([][]uint32, len(b.levels))
+	b.lists, b.links = make([][]uint32, len(b.levels)), make([][]byte, len(b.levels))
 	for l, size := range b.levels {
-		b.links[l] = make([]uint32, size*b.listWidth(l))
-		for i := range b.links[l] {
-			b.links[l][i] = none
-		}
+		list := slices.Repeat([]uint32{none}, size*b.listWidth(l))
+		b.lists[l] = list
+		b.links[l] = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*len(list))
 	}
 	for _, w := range b.workers {
 		w.startQuery(b.Graph)
@@ -218,12 +243,12 @@ func (b *builder) runParallel(ctx context.Context, n, chunk int, do func(w *work
 
 // quantiseRows sets the code, the scale and the inverse length of each node's vector. It fails if ctx ends or rows
 // lie in a damaged mapped file.
-func (b *builder) quantiseRows(ctx context.Context, rows []float32) error {
+func (b *builder) quantiseRows(ctx context.Context, rows []kernel.Half) error {
 	return b.runParallel(ctx, b.nodeCount(), 1024, func(w *worker, i int) error {
-		row := rows[int(b.rows(uint32(i))[0])*b.dim:][:b.dim]
-		b.scales[i] = w.coder.Encode(row, b.code(uint32(i)))
+		w.row = kernel.AppendFloats(w.row[:0], rows[b.firstRow(i)*b.dim:][:b.dim])
+		b.scales[i] = w.coder.Encode(w.row, b.code(uint32(i)))
 		square := float64(0)
-		for _, x := range row {
+		for _, x := range w.row {
 			square += float64(x) * float64(x)
 		}
 		if square > 0 {

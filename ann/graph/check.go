@@ -17,7 +17,7 @@ func (f *File) Verify(ctx context.Context) error { return f.file.Verify(ctx) }
 // from: every row has one node; codes and scales are those of its vector; lists name other nodes of their level, each
 // once, used places first; every node can be reached on level 0. It returns an error for the first of these that does
 // not hold.
-func (f *File) Check(rows []float32) error {
+func (f *File) Check(rows []kernel.Half) error {
 	if err := f.file.Check(); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (f *File) Check(rows []float32) error {
 
 // checkNodes returns an error if the graph is not one of these rows (checkRows), a list of neighbours is invalid
 // (checkList), or a node cannot be reached from the entry on level 0.
-func (g *Graph) checkNodes(rows []float32) error {
+func (g *Graph) checkNodes(rows []kernel.Half) error {
 	if len(rows) != g.Rows()*g.dim {
 		return fmt.Errorf("the graph has %d vectors, there are %d", g.Rows(), len(rows)/g.dim)
 	}
@@ -54,28 +54,32 @@ func (g *Graph) checkNodes(rows []float32) error {
 }
 
 // checkRows returns an error unless every row has exactly one node, with the row's code and scale.
-func (g *Graph) checkRows(rows []float32) error {
+func (g *Graph) checkRows(rows []kernel.Half) error {
 	seen := make([]uint64, (g.Rows()+63)/64)
 	var coder kernel.Coder
 	code := make([]byte, g.stride)
+	var row []float32
+	count := 0
 	for node := range uint32(g.nodeCount()) {
 		ordinals, err := g.rowsOf(node)
-		if err != nil || node == 0 && g.starts[0] != 0 {
-			return fmt.Errorf("node %d stands for the rows %d to %d of %d", node, g.starts[node], g.starts[node+1], g.Rows())
+		if err != nil {
+			return fmt.Errorf("node %d does not stand for rows among %d: %w", node, g.Rows(), err)
 		}
+		count += len(ordinals)
 		for i, ordinal := range ordinals {
 			if hasBit(seen, ordinal) || i > 0 && ordinals[i-1] > ordinal {
 				return fmt.Errorf("row %d of node %d has another node, or is out of order", ordinal, node)
 			}
 			seen[ordinal/64] |= 1 << (ordinal % 64)
-			scale := coder.Encode(rows[int(ordinal)*g.dim:][:g.dim], code)
+			row = kernel.AppendFloats(row[:0], rows[int(ordinal)*g.dim:][:g.dim])
+			scale := coder.Encode(row, code)
 			if math.Float32bits(scale) != math.Float32bits(g.scales[node]) || !bytes.Equal(code, g.code(node)) {
 				return fmt.Errorf("node %d does not have the code of row %d", node, ordinal)
 			}
 		}
 	}
-	if end := g.starts[g.nodeCount()]; int(end) != g.Rows() {
-		return fmt.Errorf("the nodes stand for %d of %d rows", end, g.Rows())
+	if count != g.Rows() {
+		return fmt.Errorf("the nodes stand for %d of %d rows", count, g.Rows())
 	}
 	return nil
 }
@@ -83,11 +87,14 @@ func (g *Graph) checkRows(rows []float32) error {
 // checkList returns an error if a node's list on a level names a node that is not on the level, itself or one twice, or
 // goes on after its end.
 func (g *Graph) checkList(level int, node uint32) error {
-	list := g.neighbours(level, node)
+	list := make([]uint32, g.listWidth(level))
+	for i := range list {
+		list[i] = g.neighbour(level, node, i)
+	}
 	ended := false
 	for i, id := range list {
 		switch {
-		case id == none:
+		case id == g.none:
 			ended = true
 			continue
 		case ended:

@@ -59,8 +59,9 @@ func (g *Graph) markReachable(reached []uint64, queue []uint32, from uint32) []u
 	reached[from/64] |= 1 << (from % 64)
 	queue = append(queue, from)
 	for ; next < len(queue); next++ {
-		for _, id := range g.neighbours(0, queue[next]) {
-			if id == none {
+		for i := range g.listWidth(0) {
+			id := g.neighbour(0, queue[next], i)
+			if id == g.none {
 				break
 			}
 			if !hasBit(reached, id) {

@@ -2,12 +2,12 @@ package graph
 
 import (
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 	"unsafe"
 
+	"example.org/conclave/ann/kernel"
 	"example.org/conclave/internal/disk"
 )
 
@@ -16,12 +16,9 @@ import (
 func TestBuildOfACutFile(t *testing.T) {
 	const rows, dim = 5000, 16
 	path := filepath.Join(t.TempDir(), "rows")
-	data := make([]byte, 4*rows*dim)
-	rng := rand.New(rand.NewPCG(7, 7))
-	values := unsafe.Slice((*float32)(unsafe.Pointer(&data[0])), rows*dim)
-	for i := range values {
-		values[i] = float32(rng.NormFloat64())
-	}
+	data := make([]byte, 2*rows*dim)
+	values := unsafe.Slice((*kernel.Half)(unsafe.Pointer(&data[0])), rows*dim)
+	kernel.AppendHalves(values[:0], randomRows(rows, dim, 7))
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +28,7 @@ func TestBuildOfACutFile(t *testing.T) {
 	}
 	defer func() { _ = m.Close() }()
 	b := newBuilder(dim, Params{M: 8, EfConstruction: 40, Threads: 3})
-	mapped := unsafe.Slice((*float32)(unsafe.Pointer(&m.Data[0])), rows*dim)
+	mapped := unsafe.Slice((*kernel.Half)(unsafe.Pointer(&m.Data[0])), rows*dim)
 	b.groupEqual(mapped, 1) // which the caller's goroutine does, who survives on its own
 	b.allocate()
 	if err := os.Truncate(path, 4096); err != nil {

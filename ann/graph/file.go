@@ -9,14 +9,15 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// The sections of a graph's file: starts, ordinals, scales, codes, then the
+// The sections of a graph's file: ordinals, groups, grouped, scales, codes, then the
 // lists of each level from level 0.
 const (
 	fileKind    = "hnsw"
-	fileVersion = 2
+	fileVersion = 3
 
-	startsAt = iota - 2
-	ordinalsAt
+	ordinalsAt = iota - 2
+	groupsAt
+	groupedAt
 	scalesAt
 	codesAt
 	linksAt
@@ -31,6 +32,7 @@ const (
 	efConstructionParameter
 	seedParameter
 	stampParameter
+	groupsParameter
 )
 
 // Origin says what a graph was built from and how; it is kept in the file.
@@ -56,8 +58,9 @@ func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 		return err
 	}
 	defer w.Abort()
-	err = errors.Join(mapped.Append(w, g.starts),
-		w.Section(), mapped.Append(w, g.ordinals),
+	err = errors.Join(mapped.Append(w, g.ordinals),
+		w.Section(), mapped.Append(w, g.groups),
+		w.Section(), mapped.Append(w, g.grouped),
 		w.Section(), mapped.Append(w, g.scales),
 		w.Section(), mapped.Append(w, g.codes))
 	for _, l := range g.links {
@@ -68,6 +71,7 @@ func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 	}
 	return w.Commit(
 		uint64(g.Rows()), uint64(g.nodeCount()), uint64(g.dim), uint64(g.m), uint64(o.EfConstruction), o.Seed, o.Stamp,
+		uint64(g.groupCount()),
 	)
 }
 
@@ -91,7 +95,9 @@ func Open(d disk.Disk, path string) (*File, error) {
 func readFile(f *mapped.File) (*File, error) {
 	rows, nodes := f.Parameter(rowsParameter), f.Parameter(nodesParameter)
 	dim, m := f.Parameter(dimParameter), f.Parameter(mParameter)
-	if rows > MaxRows || nodes > rows || dim < 1 || dim > MaxDimension || m < minM || m > maxM {
+	groups := f.Parameter(groupsParameter)
+	impossible := rows > MaxRows || nodes > rows || groups > min(nodes, rows-nodes)
+	if impossible || dim < 1 || dim > MaxDimension || m < minM || m > maxM {
 		return nil, fmt.Errorf(
 			"its header says %d vectors in %d nodes of dimension %d with M %d, which no graph has: rebuild it", rows,
 			nodes, dim, m,
@@ -111,15 +117,22 @@ func readFile(f *mapped.File) (*File, error) {
 	g.stride = kernel.Stride(int(dim))
 	g.m = int(m)
 	g.levels = levelSizes(int(nodes), g.m)
+	g.setIDBytes(shortestIDs(int(nodes)))
 	if f.Sections() != linksAt+len(g.levels) {
 		return nil, fmt.Errorf("it has %d sections where %d belong: rebuild it", f.Sections(), linksAt+len(g.levels))
 	}
 	var err error
-	g.starts, err = mapped.Values[uint32](f, startsAt, g.nodeCount()+1)
+	g.ordinals, err = mapped.Values[uint32](f, ordinalsAt, g.nodeCount())
 	if err != nil {
 		return nil, err
 	}
-	g.ordinals, err = mapped.Values[uint32](f, ordinalsAt, int(rows))
+	if groups > 0 {
+		g.groups, err = mapped.Values[uint32](f, groupsAt, int(groups)+1)
+		if err != nil {
+			return nil, err
+		}
+	}
+	g.grouped, err = mapped.Values[uint32](f, groupedAt, int(rows-nodes+groups))
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +144,8 @@ func readFile(f *mapped.File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for l, size := range g.levels {
-		list, err := mapped.Values[uint32](f, linksAt+l, size*g.listWidth(l))
+	for l := range g.levels {
+		list, err := mapped.Values[byte](f, linksAt+l, g.listBytes(l))
 		if err != nil {
 			return nil, err
 		}

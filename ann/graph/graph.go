@@ -3,10 +3,11 @@
 // inner product: building, searching, its file and its invariants.
 package graph
 
-import "example.org/conclave/ann/kernel"
+import (
+	"encoding/binary"
 
-// none marks an unused place in a list of neighbours. Used places come first.
-const none = ^uint32(0)
+	"example.org/conclave/ann/kernel"
+)
 
 // MaxRows is the largest number of vectors of one graph: a node's number must leave one
 // bit free (entry).
@@ -38,19 +39,35 @@ type Graph struct {
 	m           int   // neighbours of a node on the upper levels; twice as many on level 0
 	levels      []int // levels[l] nodes are on level l; levels[0] is all
 
-	codes  []byte     // levels[0] × stride
-	scales []float32  // levels[0]
-	links  [][]uint32 // links[l] is levels[l] × width(l)
+	codes  []byte    // levels[0] × stride
+	scales []float32 // levels[0]
 
-	// Equal vectors are one node: as nodes of their own they would link to
-	// each other and to nothing else. Node v stands for the rows
-	// ordinals[starts[v]:starts[v+1]], the lowest first.
-	starts   []uint32 // levels[0] + 1
-	ordinals []uint32 // rows
+	// links[l] is the lists of level l: levels[l] × listWidth(l) numbers of nodes,
+	// of idBytes bytes each. Used places come first in a list; the others hold none.
+	links   [][]byte
+	idBytes int    // 3, or 4 for more than maxShortIDs nodes; 4 while the graph is built
+	none    uint32 // the largest number of idBytes bytes
+
+	// Equal vectors are one node: as nodes of their own they would link to each other
+	// and to nothing else. ordinals[v] is the row of node v. For equal vectors it is
+	// several and a group k, which stands for the rows grouped[groups[k]:groups[k+1]],
+	// the lowest first.
+	ordinals []uint32 // levels[0]
+	groups   []uint32 // the number of groups + 1; nil without groups
+	grouped  []uint32
 }
 
+// several marks a group in Graph.ordinals. Rows are below it.
+const several = 1 << 31
+
+// maxShortIDs is the largest number of nodes whose numbers take three bytes in lists of neighbours, beside none.
+const maxShortIDs = 1<<24 - 1
+
 // Rows returns the number of vectors.
-func (g *Graph) Rows() int { return len(g.ordinals) }
+func (g *Graph) Rows() int { return len(g.ordinals) + len(g.grouped) - g.groupCount() }
+
+// groupCount returns the number of nodes that stand for several vectors.
+func (g *Graph) groupCount() int { return max(0, len(g.groups)-1) }
 
 // nodeCount returns the number of nodes; equal vectors share one.
 func (g *Graph) nodeCount() int { return g.levels[0] }
@@ -66,15 +83,38 @@ func (g *Graph) listWidth(level int) int {
 	return g.m
 }
 
-// neighbours returns a node's list on a level, in place: its neighbours first, then none in each unused place.
-func (g *Graph) neighbours(level int, node uint32) []uint32 {
-	w := g.listWidth(level)
-	return g.links[level][int(node)*w : (int(node)+1)*w]
+// setIDBytes sets how many bytes of lists hold the number of a node, 3 or 4, and the value of unused places.
+func (g *Graph) setIDBytes(n int) {
+	g.idBytes = n
+	g.none = 1<<(8*n) - 1
 }
 
-// rows returns the vectors that a node stands for, ascending and in place. rowsOf is for files that may be damaged.
-func (g *Graph) rows(node uint32) []uint32 {
-	return g.ordinals[g.starts[node]:g.starts[node+1]]
+// shortestIDs returns how many bytes lists need for the numbers of so many nodes.
+func shortestIDs(nodes int) int {
+	if nodes > maxShortIDs {
+		return 4
+	}
+	return 3
+}
+
+// listBytes returns the size of the lists of a level in bytes. Numbers of three bytes are read as four, so a byte
+// follows the last list.
+func (g *Graph) listBytes(level int) int {
+	return g.levels[level]*g.listWidth(level)*g.idBytes + 4 - g.idBytes
+}
+
+// neighbour returns what is in place i of a node's list on a level: a node, or g.none.
+func (g *Graph) neighbour(level int, node uint32, i int) uint32 {
+	at := (int(node)*g.listWidth(level) + i) * g.idBytes
+	return binary.LittleEndian.Uint32(g.links[level][at:]) & g.none
+}
+
+// setNeighbour puts a node, or g.none, into place i of a node's list on a level.
+func (g *Graph) setNeighbour(level int, node uint32, i int, id uint32) {
+	at := (int(node)*g.listWidth(level) + i) * g.idBytes
+	for j := range g.idBytes {
+		g.links[level][at+j] = byte(id >> (8 * j))
+	}
 }
 
 // code returns the code of a node's vector, in place.
@@ -88,9 +128,9 @@ func (g *Graph) BytesPerVector() float64 {
 	if g.Rows() == 0 {
 		return 0
 	}
-	total := len(g.codes) + 4*(len(g.scales)+len(g.starts)+len(g.ordinals))
+	total := len(g.codes) + 4*(len(g.scales)+len(g.ordinals)+len(g.groups)+len(g.grouped))
 	for _, l := range g.links {
-		total += 4 * len(l)
+		total += len(l)
 	}
 	return float64(total) / float64(g.Rows())
 }

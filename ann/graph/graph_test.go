@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.org/conclave/ann/kernel"
 )
 
 func randomRows(n, dim int, seed uint64) []float32 {
@@ -19,8 +21,9 @@ func randomRows(n, dim int, seed uint64) []float32 {
 	return out
 }
 
-func build(t *testing.T, rows []float32, dim, m int) *Graph {
+func build(t *testing.T, floats []float32, dim, m int) *Graph {
 	t.Helper()
+	rows := kernel.AppendHalves(nil, floats)
 	g, err := Build(context.Background(), rows, dim, Params{M: m, EfConstruction: 30, Seed: 1, Threads: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -142,33 +145,31 @@ func TestSearchOfEverything(t *testing.T) {
 // TestCheckSeesBrokenInvariants breaks each in a sound graph.
 func TestCheckSeesBrokenInvariants(t *testing.T) {
 	const n, dim = 400, 8
-	rows := randomRows(n, dim, 6)
-	copy(rows[10*dim:11*dim], rows[20*dim:])
-	g := build(t, rows, dim, 4)
-	twice := slices.IndexFunc(g.starts[1:], func(end uint32) bool { return end > 0 }) // any node
-	for end := range uint32(g.nodeCount()) {
-		if len(g.rows(end)) == 2 {
-			twice = int(g.starts[end])
-		}
+	floats := randomRows(n, dim, 6)
+	copy(floats[10*dim:11*dim], floats[20*dim:])
+	g := build(t, floats, dim, 4)
+	rows := kernel.AppendHalves(nil, floats)
+	twice := slices.IndexFunc(g.ordinals, func(o uint32) bool { return o&several != 0 })
+	if !slices.Equal(g.grouped, []uint32{10, 20}) || !slices.Equal(g.groups, []uint32{0, 2}) {
+		t.Fatalf("the rows 10 and 20 are in the groups %v of %v", g.groups, g.grouped)
 	}
 	for want, breaks := range map[string]func(){
-		"has another node, or is out of order": func() { g.ordinals[twice+1] = g.ordinals[twice] },
-		"out of order": func() {
-			g.ordinals[twice], g.ordinals[twice+1] = g.ordinals[twice+1],
-				g.ordinals[twice]
-		},
-		"node 2 ":                        func() { g.starts[3] = g.starts[4] },
-		"stands for the rows 399 to 398": func() { g.starts[g.nodeCount()] = 398 },
-		"does not have the code":         func() { g.codes[17]++ },
-		"does not have the code of row":  func() { g.scales[4] *= 1.5 },
+		"has another node, or is out of order": func() { g.grouped[1] = g.grouped[0] },
+		"out of order":                         func() { slices.Reverse(g.grouped) },
+		"node 2 does not stand for rows":       func() { g.ordinals[2] = n },
+		"node 3 does not stand for rows":       func() { g.ordinals[3] = several | 1 },
+		"does not stand for rows":              func() { g.groups[0] = 2 },
+		"stand for 399 of 400 rows":            func() { g.groups[0] = 1 },
+		"row 10 of node ":                      func() { g.ordinals[(twice+1)%g.nodeCount()] = 10 },
+		"does not have the code":               func() { g.codes[17]++ },
+		"does not have the code of row":        func() { g.scales[4] *= 1.5 },
 		"goes on after its end": func() {
-			l := g.neighbours(0, 7)
-			l[len(l)-1] = l[0]
-			l[0] = none
+			g.setNeighbour(0, 7, g.listWidth(0)-1, g.neighbour(0, 7, 0))
+			g.setNeighbour(0, 7, 0, g.none)
 		},
-		"which has":            func() { g.neighbours(1, 2)[0] = uint32(g.levels[1]) },
-		"is its own neighbour": func() { g.neighbours(0, 9)[0] = 9 },
-		"twice on level":       func() { g.neighbours(0, 9)[1] = g.neighbours(0, 9)[0] },
+		"which has":            func() { g.setNeighbour(1, 2, 0, uint32(g.levels[1])) },
+		"is its own neighbour": func() { g.setNeighbour(0, 9, 0, 9) },
+		"twice on level":       func() { g.setNeighbour(0, 9, 1, g.neighbour(0, 9, 0)) },
 		"nodes can be reached": func() { g.isolate(33) },
 		"there are 399":        func() { rows = rows[:399*dim] },
 	} {
@@ -186,13 +187,57 @@ func TestCheckSeesBrokenInvariants(t *testing.T) {
 	}
 }
 
+// TestLongNumbersInLists: lists with four bytes for a node, which graphs have that are larger than a test can build,
+// give the same answers as those with three.
+func TestLongNumbersInLists(t *testing.T) {
+	const n, dim = 2000, 8
+	floats := randomRows(n, dim, 8)
+	short := build(t, floats, dim, 6)
+	long := clone(short)
+	long.setIDBytes(shortestIDs(1 << 24))
+	if short.idBytes != 3 || shortestIDs(1<<24-1) != 3 || long.idBytes != 4 {
+		t.Fatalf("%d and %d bytes for a node", short.idBytes, long.idBytes)
+	}
+	for level, size := range long.levels {
+		long.links[level] = make([]byte, long.listBytes(level))
+		for node := range uint32(size) {
+			for i := range long.listWidth(level) {
+				id := short.neighbour(level, node, i)
+				if id == short.none {
+					id = long.none
+				}
+				long.setNeighbour(level, node, i, id)
+			}
+		}
+	}
+	if err := long.checkNodes(kernel.AppendHalves(nil, floats)); err != nil {
+		t.Fatal(err)
+	}
+	var s Searcher
+	for i := range 50 {
+		query := floats[i*dim:][:dim]
+		want, err := short.Search(t.Context(), &s, query, 30, nil, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := long.Search(t.Context(), &s, query, 30, nil, 0, nil); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v, %v, want %v", got, err, want)
+		}
+	}
+}
+
 // isolate takes a node out of every list.
 func (g *Graph) isolate(node uint32) {
 	for other := range uint32(g.nodeCount()) {
-		l := g.neighbours(0, other)
-		if i := slices.Index(l, node); i >= 0 {
-			copy(l[i:], l[i+1:])
-			l[len(l)-1] = none
+		left := 0
+		for i := range g.listWidth(0) {
+			if id := g.neighbour(0, other, i); id != node {
+				g.setNeighbour(0, other, left, id)
+				left++
+			}
+		}
+		for ; left < g.listWidth(0); left++ {
+			g.setNeighbour(0, other, left, g.none)
 		}
 	}
 }
@@ -200,7 +245,7 @@ func (g *Graph) isolate(node uint32) {
 func clone(g *Graph) *Graph {
 	c := *g
 	c.codes, c.scales = slices.Clone(g.codes), slices.Clone(g.scales)
-	c.starts, c.ordinals = slices.Clone(g.starts), slices.Clone(g.ordinals)
+	c.ordinals, c.groups, c.grouped = slices.Clone(g.ordinals), slices.Clone(g.groups), slices.Clone(g.grouped)
 	c.links = nil
 	for _, l := range g.links {
 		c.links = append(c.links, slices.Clone(l))
@@ -209,7 +254,7 @@ func clone(g *Graph) *Graph {
 }
 
 func TestBuildRefuses(t *testing.T) {
-	rows := randomRows(10, 4, 1)
+	rows := kernel.AppendHalves(nil, randomRows(10, 4, 1))
 	for want, p := range map[string]Params{
 		"M is 3":            {M: 3, EfConstruction: 10},
 		"M is 100000":       {M: 100000, EfConstruction: 10},

@@ -10,6 +10,7 @@ package graph
 func (b *builder) orderNodes() {
 	n := b.nodeCount()
 	if n == 0 {
+		b.renumber(nil)
 		return
 	}
 	placed := make([]bool, n)
@@ -54,32 +55,30 @@ func (b *builder) byLevel(walk []uint32) []uint32 {
 	return out
 }
 
-// renumber makes each node's place in order its number, in all fields of the graph. order must have every node once.
+// renumber makes each node's place in order its number, in all fields of the graph, and packs the lists of neighbours
+// into the fewest bytes. order must have every node once. The builder's own lists keep the old numbers.
 func (b *builder) renumber(order []uint32) {
 	n := b.nodeCount()
 	number := make([]uint32, n)
 	codes, scales := make([]byte, len(b.codes)), make([]float32, n)
-	starts, ordinals := make([]uint32, 1, n+1), make([]uint32, 0, b.Rows())
+	ordinals := make([]uint32, n)
 	for i, old := range order {
 		number[old] = uint32(i)
 		copy(codes[i*b.stride:], b.code(old))
 		scales[i] = b.scales[old]
-		ordinals = append(ordinals, b.rows(old)...)
-		starts = append(starts, uint32(len(ordinals)))
+		ordinals[i] = b.ordinals[old]
 	}
-	b.codes, b.scales, b.starts, b.ordinals = codes, scales, starts, ordinals
+	b.codes, b.scales, b.ordinals = codes, scales, ordinals
+	b.setIDBytes(shortestIDs(n))
 	for level, size := range b.levels {
-		w := b.listWidth(level)
-		links := make([]uint32, size*w)
+		b.links[level] = make([]byte, b.listBytes(level))
 		for old := range uint32(size) {
-			list := links[int(number[old])*w:][:w]
 			for i, id := range b.neighbours(level, old) {
 				if id != none {
 					id = number[id]
 				}
-				list[i] = id
+				b.setNeighbour(level, number[old], i, id)
 			}
 		}
-		b.links[level] = links
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
 	"example.org/conclave/ann/kernel"
 )
@@ -122,13 +123,20 @@ func (g *Graph) Search(
 // rowsOf returns the vectors that a node stands for, ascending and in place. It returns errCorrupt if the file names
 // none for the node, or vectors that do not exist.
 func (g *Graph) rowsOf(node uint32) ([]uint32, error) {
-	low, high := g.starts[node], g.starts[node+1]
-	if low >= high || int(high) > len(g.ordinals) {
-		return nil, errCorrupt
+	rows := g.ordinals[node : node+1]
+	if rows[0]&several != 0 {
+		group := int(rows[0] &^ several)
+		if group >= g.groupCount() {
+			return nil, errCorrupt
+		}
+		low, high := g.groups[group], g.groups[group+1]
+		if low >= high || int(high) > len(g.grouped) {
+			return nil, errCorrupt
+		}
+		rows = g.grouped[low:high]
 	}
-	rows := g.ordinals[low:high]
 	for _, row := range rows {
-		if int(row) >= len(g.ordinals) {
+		if int(row) >= g.Rows() {
 			return nil, errCorrupt
 		}
 	}
@@ -162,15 +170,15 @@ func (g *Graph) descendTo(s *Searcher, from, to int) (entry, error) {
 		for moved := true; moved; {
 			moved = false
 			n := 0
-			for _, id := range g.neighbours(level, best.node()) {
-				if id == none {
+			for ; n < g.listWidth(level); n++ {
+				id := g.neighbour(level, best.node(), n)
+				if id == g.none {
 					break
 				}
 				if int(id) >= g.levels[level] {
 					return 0, errCorrupt
 				}
 				s.ids[n] = id
-				n++
 			}
 			g.kernels.CodeGather(&s.query, g.codes, s.ids[:n], s.sums)
 			s.scored += n
@@ -251,11 +259,11 @@ func (g *Graph) exploreLevel(ctx context.Context, s *Searcher, level, ef int, fr
 // that of these lists.
 func (g *Graph) prefetchLists(pool []entry, level int) {
 	links := g.links[level]
-	width := g.listWidth(level)
+	size := g.listWidth(level) * g.idBytes
 	asked := 0
 	for _, e := range pool {
 		if e&expanded == 0 {
-			kernel.Prefetch(links[int(e.node())*width:])
+			kernel.Prefetch(links[int(e.node())*size:])
 			if asked++; asked == beam {
 				return
 			}
@@ -267,8 +275,13 @@ func (g *Graph) prefetchLists(pool []entry, level int) {
 // many there are. ids needs room for a whole list. It returns errCorrupt for a neighbour that is not on the level.
 func (g *Graph) takeUnvisited(s *Searcher, level int, node uint32, ids []uint32) (int, error) {
 	count := uint32(g.levels[level])
+	none := g.none
+	size := g.listWidth(level) * g.idBytes
+	list := g.links[level][int(node)*size:][:size+4-g.idBytes]
+	first := unsafe.Pointer(unsafe.SliceData(list))
 	n := 0
-	for _, id := range g.neighbours(level, node) {
+	for at := 0; at < size; at += g.idBytes {
+		id := *(*uint32)(unsafe.Add(first, at)) & none // without a check of bounds for each
 		if id >= count {
 			if id == none {
 				break

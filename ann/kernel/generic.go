@@ -13,9 +13,14 @@ func row[T any](base *T, length, i int) []T {
 	return unsafe.Slice((*T)(unsafe.Add(unsafe.Pointer(base), uintptr(i)*uintptr(length)*unsafe.Sizeof(*base))), length)
 }
 
-// dotGo returns the inner product of a and b, which must be as long as a. It keeps eight sums, so that the processor
-// can overlap the additions.
-func dotGo(a, b []float32) float32 {
+// dotGo writes the inner product of two vectors of dim elements to out. No bounds are checked.
+func dotGo(a, b *float32, dim int, out *float32) {
+	*out = productGo(unsafe.Slice(a, dim), unsafe.Slice(b, dim))
+}
+
+// productGo returns the inner product of a and b, which must be as long as a. It keeps eight sums, so that the
+// processor can overlap the additions.
+func productGo(a, b []float32) float32 {
 	var s [8]float32
 	b = b[:len(a)]
 	for len(a) >= 8 {
@@ -34,30 +39,35 @@ func dotGo(a, b []float32) float32 {
 
 // dotRowsGo writes to out the inner products of a query with n consecutive rows of dim elements. No bounds are
 // checked.
-func dotRowsGo(query, rows *float32, dim, n int, out *float32) {
+func dotRowsGo(query *float32, rows *uint16, dim, n int, out *float32) {
+	floats := make([]float32, 0, dim)
 	q, o := unsafe.Slice(query, dim), unsafe.Slice(out, n)
 	for i := range o {
-		o[i] = dotGo(q, row(rows, dim, i))
+		floats = AppendFloats(floats[:0], row((*Half)(rows), dim, i))
+		o[i] = productGo(q, floats)
 	}
 }
 
 // dotGatherGo writes to out the inner products of a query of dim elements with the n rows whose numbers are in ids.
 // No bounds are checked.
-func dotGatherGo(query, rows *float32, dim int, ids *uint32, n int, out *float32) {
+func dotGatherGo(query *float32, rows *uint16, dim int, ids *uint32, n int, out *float32) {
+	floats := make([]float32, 0, dim)
 	q, o := unsafe.Slice(query, dim), unsafe.Slice(out, n)
 	for i, id := range unsafe.Slice(ids, n) {
-		o[i] = dotGo(q, row(rows, dim, int(id)))
+		floats = AppendFloats(floats[:0], row((*Half)(rows), dim, int(id)))
+		o[i] = productGo(q, floats)
 	}
 }
 
 // dotBlockGo writes to out, row by row, the inner products of Block consecutive queries of dim elements with n
 // consecutive rows. No bounds are checked.
-func dotBlockGo(queries, rows *float32, dim, n int, out *float32) {
+func dotBlockGo(queries *float32, rows *uint16, dim, n int, out *float32) {
 	o := unsafe.Slice(out, Block*n)
+	floats := make([]float32, 0, dim)
 	for i := range n {
-		r := row(rows, dim, i)
+		floats = AppendFloats(floats[:0], row((*Half)(rows), dim, i))
 		for j := range Block {
-			o[Block*i+j] = dotGo(row(queries, dim, j), r)
+			o[Block*i+j] = productGo(row(queries, dim, j), floats)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Package kernel multiplies vectors: inner products of floats, of the four-bit
+// Package kernel multiplies vectors: inner products of floats, of floats with the
+// numbers of half precision in which vectors are stored (Half), of the four-bit
 // codes that graph traversal reads, and of the lists of token vectors that late
 // interaction compares (Question).
 //
@@ -20,9 +21,10 @@ import "fmt"
 type Set struct {
 	name string
 
-	dotRows    func(query, rows *float32, dim, n int, out *float32)
-	dotGather  func(query, rows *float32, dim int, ids *uint32, n int, out *float32)
-	dotBlock   func(queries, rows *float32, dim, n int, out *float32)
+	dot        func(a, b *float32, dim int, out *float32)
+	dotRows    func(query *float32, rows *uint16, dim, n int, out *float32)
+	dotGather  func(query *float32, rows *uint16, dim int, ids *uint32, n int, out *float32)
+	dotBlock   func(queries *float32, rows *uint16, dim, n int, out *float32)
 	codeGather func(query *int8, codes *byte, stride int, ids *uint32, n int, out *int32)
 	spread     func(packed *byte, n int, out *byte)
 	unpack     func(packed *byte, lines int, out *int8) int
@@ -39,7 +41,7 @@ func Best() *Set { return All()[0] }
 func All() []*Set { return append(native(), &goSet) }
 
 var goSet = Set{
-	name: "go", dotRows: dotRowsGo, dotGather: dotGatherGo, dotBlock: dotBlockGo,
+	name: "go", dot: dotGo, dotRows: dotRowsGo, dotGather: dotGatherGo, dotBlock: dotBlockGo,
 	codeGather: codeGatherGo, spread: spreadGo, unpack: unpackGo, maxDots: maxDotsGo,
 }
 
@@ -52,28 +54,28 @@ func (s *Set) Dot(a, b []float32) float32 {
 		return 0
 	}
 	var out float32
-	s.dotRows(&a[0], &b[0], len(a), 1, &out)
+	s.dot(&a[0], &b[0], len(a), &out)
 	return out
 }
 
 // DotRows writes to out the inner products of query with len(out) consecutive rows of the same length. It panics if
 // rows has fewer; with an empty out it does nothing.
-func (s *Set) DotRows(query, rows, out []float32) {
+func (s *Set) DotRows(query []float32, rows []Half, out []float32) {
 	if len(out) == 0 {
 		return
 	}
 	_ = rows[len(out)*len(query)-1]
-	s.dotRows(&query[0], &rows[0], len(query), len(out), &out[0])
+	s.dotRows(&query[0], (*uint16)(&rows[0]), len(query), len(out), &out[0])
 }
 
 // DotGather writes to out, which needs an element for each id, the inner products of query with the rows whose
 // numbers are in ids. Every id must be below len(rows)/len(query); that is not checked.
-func (s *Set) DotGather(query, rows []float32, ids []uint32, out []float32) {
+func (s *Set) DotGather(query []float32, rows []Half, ids []uint32, out []float32) {
 	if len(ids) == 0 {
 		return
 	}
 	_ = out[len(ids)-1]
-	s.dotGather(&query[0], &rows[0], len(query), &ids[0], len(ids), &out[0])
+	s.dotGather(&query[0], (*uint16)(&rows[0]), len(query), &ids[0], len(ids), &out[0])
 }
 
 // Block is the number of queries that DotBlock multiplies at once.
@@ -82,13 +84,13 @@ const Block = 4
 // DotBlock writes to out the inner products of Block consecutive queries of dim elements with len(out)/Block
 // consecutive rows: for each row, those with all queries. Each row is read once. It panics if queries or rows are too
 // short.
-func (s *Set) DotBlock(queries, rows []float32, dim int, out []float32) {
+func (s *Set) DotBlock(queries []float32, rows []Half, dim int, out []float32) {
 	n := len(out) / Block
 	if n == 0 {
 		return
 	}
 	_, _ = queries[Block*dim-1], rows[n*dim-1]
-	s.dotBlock(&queries[0], &rows[0], dim, n, &out[0])
+	s.dotBlock(&queries[0], (*uint16)(&rows[0]), dim, n, &out[0])
 }
 
 // CodeGather writes to out, which needs an element for each id, the sums of the products of a query's codes with the

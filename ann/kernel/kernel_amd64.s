@@ -4,60 +4,117 @@
 
 #include "textflag.h"
 
-// func dotRowsAVX2(query *float32, rows *float32, dim int, n int, out *float32)
+// func dotAVX2(a *float32, b *float32, dim int, out *float32)
 // Requires: AVX, FMA3
+TEXT ·dotAVX2(SB), NOSPLIT, $0-32
+	MOVQ   a+0(FP), AX
+	MOVQ   b+8(FP), CX
+	MOVQ   dim+16(FP), DX
+	MOVQ   out+24(FP), BX
+	VXORPS X0, X0, X0
+	VXORPS X1, X1, X1
+	XORQ   SI, SI
+
+vectorstwo:
+	LEAQ        16(SI), DI
+	CMPQ        DI, DX
+	JG          vectorsone
+	VMOVUPS     (AX)(SI*4), Y2
+	VFMADD231PS (CX)(SI*4), Y2, Y0
+	VMOVUPS     32(AX)(SI*4), Y2
+	VFMADD231PS 32(CX)(SI*4), Y2, Y1
+	MOVQ        DI, SI
+	JMP         vectorstwo
+
+vectorsone:
+	LEAQ        8(SI), DI
+	CMPQ        DI, DX
+	JG          vectorstail
+	VMOVUPS     (AX)(SI*4), Y2
+	VFMADD231PS (CX)(SI*4), Y2, Y0
+	MOVQ        DI, SI
+
+vectorstail:
+	CMPQ   SI, DX
+	JE     vectorsend
+	VXORPS X3, X3, X3
+
+vectorssingle:
+	VMOVSS      (AX)(SI*4), X2
+	VMOVSS      (CX)(SI*4), X4
+	VFMADD231SS X4, X2, X3
+	INCQ        SI
+	CMPQ        SI, DX
+	JL          vectorssingle
+	VADDPS      Y3, Y0, Y0
+
+vectorsend:
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VMOVSS       X0, (BX)
+	VZEROUPPER
+	RET
+
+// func dotRowsAVX2(query *float32, rows *uint16, dim int, n int, out *float32)
+// Requires: AVX, F16C, FMA3
 TEXT ·dotRowsAVX2(SB), NOSPLIT, $0-40
 	MOVQ query+0(FP), AX
 	MOVQ rows+8(FP), CX
-	MOVQ dim+16(FP), DX
-	MOVQ n+24(FP), BX
-	MOVQ out+32(FP), SI
-	SHLQ $0x02, DX
+	MOVQ dim+16(FP), BX
+	MOVQ n+24(FP), SI
+	MOVQ out+32(FP), DI
+	LEAQ (BX)(BX*1), DX
 
 rows1:
-	CMPQ   BX, $0x01
+	CMPQ   SI, $0x01
 	JL     rows1done
-	MOVQ   CX, DI
+	MOVQ   CX, R8
 	VXORPS X0, X0, X0
 	VXORPS X1, X1, X1
-	XORQ   R8, R8
+	XORQ   R9, R9
 
 rows1two:
-	LEAQ        64(R8), R9
-	CMPQ        R9, DX
+	LEAQ        16(R9), R10
+	CMPQ        R10, BX
 	JG          rows1one
-	VMOVUPS     (AX)(R8*1), Y2
-	VFMADD231PS (DI)(R8*1), Y2, Y0
-	VMOVUPS     32(AX)(R8*1), Y2
-	VFMADD231PS 32(DI)(R8*1), Y2, Y1
-	MOVQ        R9, R8
+	VMOVUPS     (AX)(R9*4), Y2
+	VCVTPH2PS   (R8)(R9*2), Y3
+	VFMADD231PS Y3, Y2, Y0
+	VMOVUPS     32(AX)(R9*4), Y2
+	VCVTPH2PS   16(R8)(R9*2), Y3
+	VFMADD231PS Y3, Y2, Y1
+	MOVQ        R10, R9
 	JMP         rows1two
 
 rows1one:
-	LEAQ        32(R8), R9
-	CMPQ        R9, DX
+	LEAQ        8(R9), R10
+	CMPQ        R10, BX
 	JG          rows1tail
-	VMOVUPS     (AX)(R8*1), Y2
-	VFMADD231PS (DI)(R8*1), Y2, Y0
-	MOVQ        R9, R8
+	VMOVUPS     (AX)(R9*4), Y2
+	VCVTPH2PS   (R8)(R9*2), Y3
+	VFMADD231PS Y3, Y2, Y0
+	MOVQ        R10, R9
 
 rows1tail:
-	MOVQ   DX, R9
-	SUBQ   R8, R9
-	JZ     rows1end
-	SHRQ   $0x02, R9
-	ADDQ   R8, DI
-	ADDQ   AX, R8
-	VXORPS X3, X3, X3
-	XORQ   R10, R10
+	CMPQ   R9, BX
+	JE     rows1end
+	VXORPS X4, X4, X4
 
 rows1single:
-	VMOVSS      (R8)(R10*4), X2
-	VFMADD231SS (DI)(R10*4), X2, X3
-	INCQ        R10
-	CMPQ        R10, R9
+	VMOVSS      (AX)(R9*4), X2
+	MOVWLZX     (R8)(R9*2), R10
+	VMOVD       R10, X3
+	VCVTPH2PS   X3, X3
+	VFMADD231SS X3, X2, X4
+	INCQ        R9
+	CMPQ        R9, BX
 	JL          rows1single
-	VADDPS      Y3, Y0, Y0
+	VADDPS      Y4, Y0, Y0
 
 rows1end:
 	VADDPS       Y1, Y0, Y0
@@ -67,42 +124,42 @@ rows1end:
 	VADDPS       X1, X0, X0
 	VMOVSHDUP    X0, X1
 	VADDSS       X1, X0, X0
-	VMOVSS       X0, (SI)
+	VMOVSS       X0, (DI)
 	ADDQ         DX, CX
-	ADDQ         $0x04, SI
-	SUBQ         $0x01, BX
+	ADDQ         $0x04, DI
+	SUBQ         $0x01, SI
 	JMP          rows1
 
 rows1done:
 	VZEROUPPER
 	RET
 
-// func dotGatherAVX2(query *float32, rows *float32, dim int, ids *uint32, n int, out *float32)
-// Requires: AVX, FMA3
+// func dotGatherAVX2(query *float32, rows *uint16, dim int, ids *uint32, n int, out *float32)
+// Requires: AVX, F16C, FMA3
 TEXT ·dotGatherAVX2(SB), NOSPLIT, $0-48
 	MOVQ query+0(FP), AX
 	MOVQ rows+8(FP), CX
-	MOVQ dim+16(FP), DX
-	MOVQ ids+24(FP), BX
-	MOVQ n+32(FP), SI
-	MOVQ out+40(FP), DI
-	SHLQ $0x02, DX
+	MOVQ dim+16(FP), BX
+	MOVQ ids+24(FP), SI
+	MOVQ n+32(FP), DI
+	MOVQ out+40(FP), R8
+	LEAQ (BX)(BX*1), DX
 
 rows4:
-	CMPQ   SI, $0x04
+	CMPQ   DI, $0x04
 	JL     rows4done
-	MOVL   (BX), R8
-	IMULQ  DX, R8
-	ADDQ   CX, R8
-	MOVL   4(BX), R9
+	MOVL   (SI), R9
 	IMULQ  DX, R9
 	ADDQ   CX, R9
-	MOVL   8(BX), R10
+	MOVL   4(SI), R10
 	IMULQ  DX, R10
 	ADDQ   CX, R10
-	MOVL   12(BX), R11
+	MOVL   8(SI), R11
 	IMULQ  DX, R11
 	ADDQ   CX, R11
+	MOVL   12(SI), R12
+	IMULQ  DX, R12
+	ADDQ   CX, R12
 	VXORPS X0, X0, X0
 	VXORPS X1, X1, X1
 	VXORPS X2, X2, X2
@@ -111,67 +168,275 @@ rows4:
 	VXORPS X5, X5, X5
 	VXORPS X6, X6, X6
 	VXORPS X7, X7, X7
-	XORQ   R12, R12
+	XORQ   R13, R13
 
 rows4two:
-	LEAQ        64(R12), R13
-	CMPQ        R13, DX
+	LEAQ        16(R13), R14
+	CMPQ        R14, BX
 	JG          rows4one
-	VMOVUPS     (AX)(R12*1), Y8
-	VFMADD231PS (R8)(R12*1), Y8, Y0
-	VFMADD231PS (R9)(R12*1), Y8, Y2
-	VFMADD231PS (R10)(R12*1), Y8, Y4
-	VFMADD231PS (R11)(R12*1), Y8, Y6
-	VMOVUPS     32(AX)(R12*1), Y8
-	VFMADD231PS 32(R8)(R12*1), Y8, Y1
-	VFMADD231PS 32(R9)(R12*1), Y8, Y3
-	VFMADD231PS 32(R10)(R12*1), Y8, Y5
-	VFMADD231PS 32(R11)(R12*1), Y8, Y7
-	MOVQ        R13, R12
+	VMOVUPS     (AX)(R13*4), Y8
+	VCVTPH2PS   (R9)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y0
+	VCVTPH2PS   (R10)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y2
+	VCVTPH2PS   (R11)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y4
+	VCVTPH2PS   (R12)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y6
+	VMOVUPS     32(AX)(R13*4), Y8
+	VCVTPH2PS   16(R9)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y1
+	VCVTPH2PS   16(R10)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y3
+	VCVTPH2PS   16(R11)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y5
+	VCVTPH2PS   16(R12)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y7
+	MOVQ        R14, R13
 	JMP         rows4two
 
 rows4one:
-	LEAQ        32(R12), R13
-	CMPQ        R13, DX
+	LEAQ        8(R13), R14
+	CMPQ        R14, BX
 	JG          rows4tail
-	VMOVUPS     (AX)(R12*1), Y8
-	VFMADD231PS (R8)(R12*1), Y8, Y0
-	VFMADD231PS (R9)(R12*1), Y8, Y2
-	VFMADD231PS (R10)(R12*1), Y8, Y4
-	VFMADD231PS (R11)(R12*1), Y8, Y6
-	MOVQ        R13, R12
+	VMOVUPS     (AX)(R13*4), Y8
+	VCVTPH2PS   (R9)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y0
+	VCVTPH2PS   (R10)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y2
+	VCVTPH2PS   (R11)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y4
+	VCVTPH2PS   (R12)(R13*2), Y9
+	VFMADD231PS Y9, Y8, Y6
+	MOVQ        R14, R13
 
 rows4tail:
-	MOVQ   DX, R13
-	SUBQ   R12, R13
-	JZ     rows4end
-	SHRQ   $0x02, R13
-	ADDQ   R12, R8
-	ADDQ   R12, R9
-	ADDQ   R12, R10
-	ADDQ   R12, R11
-	ADDQ   AX, R12
+	CMPQ   R13, BX
+	JE     rows4end
+	VXORPS X10, X10, X10
+	VXORPS X11, X11, X11
+	VXORPS X12, X12, X12
+	VXORPS X13, X13, X13
+
+rows4single:
+	VMOVSS      (AX)(R13*4), X8
+	MOVWLZX     (R9)(R13*2), R14
+	VMOVD       R14, X9
+	VCVTPH2PS   X9, X9
+	VFMADD231SS X9, X8, X10
+	MOVWLZX     (R10)(R13*2), R14
+	VMOVD       R14, X9
+	VCVTPH2PS   X9, X9
+	VFMADD231SS X9, X8, X11
+	MOVWLZX     (R11)(R13*2), R14
+	VMOVD       R14, X9
+	VCVTPH2PS   X9, X9
+	VFMADD231SS X9, X8, X12
+	MOVWLZX     (R12)(R13*2), R14
+	VMOVD       R14, X9
+	VCVTPH2PS   X9, X9
+	VFMADD231SS X9, X8, X13
+	INCQ        R13
+	CMPQ        R13, BX
+	JL          rows4single
+	VADDPS      Y10, Y0, Y0
+	VADDPS      Y11, Y2, Y2
+	VADDPS      Y12, Y4, Y4
+	VADDPS      Y13, Y6, Y6
+
+rows4end:
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VMOVSS       X0, (R8)
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X2
+	VMOVHLPS     X2, X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSHDUP    X2, X0
+	VADDSS       X0, X2, X2
+	VMOVSS       X2, 4(R8)
+	VADDPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPS       X0, X4, X4
+	VMOVHLPS     X4, X4, X0
+	VADDPS       X0, X4, X4
+	VMOVSHDUP    X4, X0
+	VADDSS       X0, X4, X4
+	VMOVSS       X4, 8(R8)
+	VADDPS       Y7, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X0
+	VADDPS       X0, X6, X6
+	VMOVHLPS     X6, X6, X0
+	VADDPS       X0, X6, X6
+	VMOVSHDUP    X6, X0
+	VADDSS       X0, X6, X6
+	VMOVSS       X6, 12(R8)
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x10, R8
+	SUBQ         $0x04, DI
+	JMP          rows4
+
+rows4done:
+rows1:
+	CMPQ   DI, $0x01
+	JL     rows1done
+	MOVL   (SI), R9
+	IMULQ  DX, R9
+	ADDQ   CX, R9
+	VXORPS X10, X10, X10
+	VXORPS X11, X11, X11
+	XORQ   R10, R10
+
+rows1two:
+	LEAQ        16(R10), R11
+	CMPQ        R11, BX
+	JG          rows1one
+	VMOVUPS     (AX)(R10*4), Y0
+	VCVTPH2PS   (R9)(R10*2), Y1
+	VFMADD231PS Y1, Y0, Y10
+	VMOVUPS     32(AX)(R10*4), Y0
+	VCVTPH2PS   16(R9)(R10*2), Y1
+	VFMADD231PS Y1, Y0, Y11
+	MOVQ        R11, R10
+	JMP         rows1two
+
+rows1one:
+	LEAQ        8(R10), R11
+	CMPQ        R11, BX
+	JG          rows1tail
+	VMOVUPS     (AX)(R10*4), Y0
+	VCVTPH2PS   (R9)(R10*2), Y1
+	VFMADD231PS Y1, Y0, Y10
+	MOVQ        R11, R10
+
+rows1tail:
+	CMPQ   R10, BX
+	JE     rows1end
+	VXORPS X12, X12, X12
+
+rows1single:
+	VMOVSS      (AX)(R10*4), X0
+	MOVWLZX     (R9)(R10*2), R11
+	VMOVD       R11, X1
+	VCVTPH2PS   X1, X1
+	VFMADD231SS X1, X0, X12
+	INCQ        R10
+	CMPQ        R10, BX
+	JL          rows1single
+	VADDPS      Y12, Y10, Y10
+
+rows1end:
+	VADDPS       Y11, Y10, Y10
+	VEXTRACTF128 $0x01, Y10, X0
+	VADDPS       X0, X10, X10
+	VMOVHLPS     X10, X10, X0
+	VADDPS       X0, X10, X10
+	VMOVSHDUP    X10, X0
+	VADDSS       X0, X10, X10
+	VMOVSS       X10, (R8)
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x04, R8
+	SUBQ         $0x01, DI
+	JMP          rows1
+
+rows1done:
+	VZEROUPPER
+	RET
+
+// func dotBlockAVX2(queries *float32, rows *uint16, dim int, n int, out *float32)
+// Requires: AVX, F16C, FMA3
+TEXT ·dotBlockAVX2(SB), NOSPLIT, $0-40
+	MOVQ queries+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ dim+16(FP), BX
+	MOVQ n+24(FP), SI
+	MOVQ out+32(FP), DI
+	MOVQ BX, R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*1), DX
+	MOVQ AX, R9
+	ADDQ R8, R9
+	MOVQ R9, R10
+	ADDQ R8, R10
+	MOVQ R10, R11
+	ADDQ R8, R11
+
+rows:
+	TESTQ  SI, SI
+	JZ     done
+	VXORPS X0, X0, X0
+	VXORPS X1, X1, X1
+	VXORPS X2, X2, X2
+	VXORPS X3, X3, X3
+	VXORPS X4, X4, X4
+	VXORPS X5, X5, X5
+	VXORPS X6, X6, X6
+	VXORPS X7, X7, X7
+	XORQ   R8, R8
+
+rowstwo:
+	LEAQ        16(R8), R12
+	CMPQ        R12, BX
+	JG          rowsone
+	VCVTPH2PS   (CX)(R8*2), Y8
+	VFMADD231PS (AX)(R8*4), Y8, Y0
+	VFMADD231PS (R9)(R8*4), Y8, Y2
+	VFMADD231PS (R10)(R8*4), Y8, Y4
+	VFMADD231PS (R11)(R8*4), Y8, Y6
+	VCVTPH2PS   16(CX)(R8*2), Y8
+	VFMADD231PS 32(AX)(R8*4), Y8, Y1
+	VFMADD231PS 32(R9)(R8*4), Y8, Y3
+	VFMADD231PS 32(R10)(R8*4), Y8, Y5
+	VFMADD231PS 32(R11)(R8*4), Y8, Y7
+	MOVQ        R12, R8
+	JMP         rowstwo
+
+rowsone:
+	LEAQ        8(R8), R12
+	CMPQ        R12, BX
+	JG          rowstail
+	VCVTPH2PS   (CX)(R8*2), Y8
+	VFMADD231PS (AX)(R8*4), Y8, Y0
+	VFMADD231PS (R9)(R8*4), Y8, Y2
+	VFMADD231PS (R10)(R8*4), Y8, Y4
+	VFMADD231PS (R11)(R8*4), Y8, Y6
+	MOVQ        R12, R8
+
+rowstail:
+	CMPQ   R8, BX
+	JE     rowsend
 	VXORPS X9, X9, X9
 	VXORPS X10, X10, X10
 	VXORPS X11, X11, X11
 	VXORPS X12, X12, X12
-	XORQ   R14, R14
 
-rows4single:
-	VMOVSS      (R12)(R14*4), X8
-	VFMADD231SS (R8)(R14*4), X8, X9
-	VFMADD231SS (R9)(R14*4), X8, X10
-	VFMADD231SS (R10)(R14*4), X8, X11
-	VFMADD231SS (R11)(R14*4), X8, X12
-	INCQ        R14
-	CMPQ        R14, R13
-	JL          rows4single
+rowssingle:
+	MOVWLZX     (CX)(R8*2), R12
+	VMOVD       R12, X8
+	VCVTPH2PS   X8, X8
+	VMOVSS      (AX)(R8*4), X13
+	VFMADD231SS X13, X8, X9
+	VMOVSS      (R9)(R8*4), X13
+	VFMADD231SS X13, X8, X10
+	VMOVSS      (R10)(R8*4), X13
+	VFMADD231SS X13, X8, X11
+	VMOVSS      (R11)(R8*4), X13
+	VFMADD231SS X13, X8, X12
+	INCQ        R8
+	CMPQ        R8, BX
+	JL          rowssingle
 	VADDPS      Y9, Y0, Y0
 	VADDPS      Y10, Y2, Y2
 	VADDPS      Y11, Y4, Y4
 	VADDPS      Y12, Y6, Y6
 
-rows4end:
+rowsend:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
@@ -204,260 +469,121 @@ rows4end:
 	VMOVSHDUP    X6, X0
 	VADDSS       X0, X6, X6
 	VMOVSS       X6, 12(DI)
-	ADDQ         $0x00000010, BX
-	ADDQ         $0x10, DI
-	SUBQ         $0x04, SI
-	JMP          rows4
-
-rows4done:
-rows1:
-	CMPQ   SI, $0x01
-	JL     rows1done
-	MOVL   (BX), R8
-	IMULQ  DX, R8
-	ADDQ   CX, R8
-	VXORPS X9, X9, X9
-	VXORPS X10, X10, X10
-	XORQ   R9, R9
-
-rows1two:
-	LEAQ        64(R9), R10
-	CMPQ        R10, DX
-	JG          rows1one
-	VMOVUPS     (AX)(R9*1), Y0
-	VFMADD231PS (R8)(R9*1), Y0, Y9
-	VMOVUPS     32(AX)(R9*1), Y0
-	VFMADD231PS 32(R8)(R9*1), Y0, Y10
-	MOVQ        R10, R9
-	JMP         rows1two
-
-rows1one:
-	LEAQ        32(R9), R10
-	CMPQ        R10, DX
-	JG          rows1tail
-	VMOVUPS     (AX)(R9*1), Y0
-	VFMADD231PS (R8)(R9*1), Y0, Y9
-	MOVQ        R10, R9
-
-rows1tail:
-	MOVQ   DX, R10
-	SUBQ   R9, R10
-	JZ     rows1end
-	SHRQ   $0x02, R10
-	ADDQ   R9, R8
-	ADDQ   AX, R9
-	VXORPS X11, X11, X11
-	XORQ   R11, R11
-
-rows1single:
-	VMOVSS      (R9)(R11*4), X0
-	VFMADD231SS (R8)(R11*4), X0, X11
-	INCQ        R11
-	CMPQ        R11, R10
-	JL          rows1single
-	VADDPS      Y11, Y9, Y9
-
-rows1end:
-	VADDPS       Y10, Y9, Y9
-	VEXTRACTF128 $0x01, Y9, X0
-	VADDPS       X0, X9, X9
-	VMOVHLPS     X9, X9, X0
-	VADDPS       X0, X9, X9
-	VMOVSHDUP    X9, X0
-	VADDSS       X0, X9, X9
-	VMOVSS       X9, (DI)
-	ADDQ         $0x00000004, BX
-	ADDQ         $0x04, DI
-	SUBQ         $0x01, SI
-	JMP          rows1
-
-rows1done:
-	VZEROUPPER
-	RET
-
-// func dotBlockAVX2(queries *float32, rows *float32, dim int, n int, out *float32)
-// Requires: AVX, FMA3
-TEXT ·dotBlockAVX2(SB), NOSPLIT, $8-40
-	MOVQ queries+0(FP), AX
-	MOVQ rows+8(FP), CX
-	MOVQ dim+16(FP), DX
-	MOVQ n+24(FP), BX
-	MOVQ out+32(FP), SI
-	SHLQ $0x02, DX
-	MOVQ AX, DI
-	ADDQ DX, DI
-	MOVQ DI, R8
-	ADDQ DX, R8
-	MOVQ R8, R9
-	ADDQ DX, R9
-
-rows:
-	TESTQ  BX, BX
-	JZ     done
-	VXORPS X0, X0, X0
-	VXORPS X1, X1, X1
-	VXORPS X2, X2, X2
-	VXORPS X3, X3, X3
-	VXORPS X4, X4, X4
-	VXORPS X5, X5, X5
-	VXORPS X6, X6, X6
-	VXORPS X7, X7, X7
-	MOVQ   AX, R10
-	MOVQ   DI, R11
-	MOVQ   R8, R12
-	MOVQ   R9, R13
-	MOVQ   CX, R14
-	XORQ   R15, R15
-
-rowstwo:
-	LEAQ        64(R15), BP
-	CMPQ        BP, DX
-	JG          rowsone
-	VMOVUPS     (R14)(R15*1), Y8
-	VFMADD231PS (R10)(R15*1), Y8, Y0
-	VFMADD231PS (R11)(R15*1), Y8, Y2
-	VFMADD231PS (R12)(R15*1), Y8, Y4
-	VFMADD231PS (R13)(R15*1), Y8, Y6
-	VMOVUPS     32(R14)(R15*1), Y8
-	VFMADD231PS 32(R10)(R15*1), Y8, Y1
-	VFMADD231PS 32(R11)(R15*1), Y8, Y3
-	VFMADD231PS 32(R12)(R15*1), Y8, Y5
-	VFMADD231PS 32(R13)(R15*1), Y8, Y7
-	MOVQ        BP, R15
-	JMP         rowstwo
-
-rowsone:
-	LEAQ        32(R15), BP
-	CMPQ        BP, DX
-	JG          rowstail
-	VMOVUPS     (R14)(R15*1), Y8
-	VFMADD231PS (R10)(R15*1), Y8, Y0
-	VFMADD231PS (R11)(R15*1), Y8, Y2
-	VFMADD231PS (R12)(R15*1), Y8, Y4
-	VFMADD231PS (R13)(R15*1), Y8, Y6
-	MOVQ        BP, R15
-
-rowstail:
-	MOVQ   DX, BP
-	SUBQ   R15, BP
-	JZ     rowsend
-	SHRQ   $0x02, BP
-	ADDQ   R15, R10
-	ADDQ   R15, R11
-	ADDQ   R15, R12
-	ADDQ   R15, R13
-	ADDQ   R14, R15
-	VXORPS X9, X9, X9
-	VXORPS X10, X10, X10
-	VXORPS X11, X11, X11
-	VXORPS X12, X12, X12
-	XORQ   R14, R14
-
-rowssingle:
-	VMOVSS      (R15)(R14*4), X8
-	VFMADD231SS (R10)(R14*4), X8, X9
-	VFMADD231SS (R11)(R14*4), X8, X10
-	VFMADD231SS (R12)(R14*4), X8, X11
-	VFMADD231SS (R13)(R14*4), X8, X12
-	INCQ        R14
-	CMPQ        R14, BP
-	JL          rowssingle
-	VADDPS      Y9, Y0, Y0
-	VADDPS      Y10, Y2, Y2
-	VADDPS      Y11, Y4, Y4
-	VADDPS      Y12, Y6, Y6
-
-rowsend:
-	VADDPS       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VMOVHLPS     X0, X0, X1
-	VADDPS       X1, X0, X0
-	VMOVSHDUP    X0, X1
-	VADDSS       X1, X0, X0
-	VMOVSS       X0, (SI)
-	VADDPS       Y3, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPS       X0, X2, X2
-	VMOVHLPS     X2, X2, X0
-	VADDPS       X0, X2, X2
-	VMOVSHDUP    X2, X0
-	VADDSS       X0, X2, X2
-	VMOVSS       X2, 4(SI)
-	VADDPS       Y5, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X0
-	VADDPS       X0, X4, X4
-	VMOVHLPS     X4, X4, X0
-	VADDPS       X0, X4, X4
-	VMOVSHDUP    X4, X0
-	VADDSS       X0, X4, X4
-	VMOVSS       X4, 8(SI)
-	VADDPS       Y7, Y6, Y6
-	VEXTRACTF128 $0x01, Y6, X0
-	VADDPS       X0, X6, X6
-	VMOVHLPS     X6, X6, X0
-	VADDPS       X0, X6, X6
-	VMOVSHDUP    X6, X0
-	VADDSS       X0, X6, X6
-	VMOVSS       X6, 12(SI)
 	ADDQ         DX, CX
-	ADDQ         $0x10, SI
-	DECQ         BX
+	ADDQ         $0x10, DI
+	DECQ         SI
 	JMP          rows
 
 done:
 	VZEROUPPER
 	RET
 
-// func dotRowsAVX512(query *float32, rows *float32, dim int, n int, out *float32)
+// func dotAVX512(a *float32, b *float32, dim int, out *float32)
 // Requires: AVX, AVX512F, BMI2
+TEXT ·dotAVX512(SB), NOSPLIT, $0-32
+	MOVQ   a+0(FP), AX
+	MOVQ   b+8(FP), CX
+	MOVQ   dim+16(FP), DX
+	MOVQ   out+24(FP), BX
+	VXORPS X0, X0, X0
+	VXORPS X1, X1, X1
+	XORQ   SI, SI
+
+vectorstwo:
+	LEAQ        32(SI), DI
+	CMPQ        DI, DX
+	JG          vectorsone
+	VMOVUPS     (AX)(SI*4), Z2
+	VFMADD231PS (CX)(SI*4), Z2, Z0
+	VMOVUPS     64(AX)(SI*4), Z2
+	VFMADD231PS 64(CX)(SI*4), Z2, Z1
+	MOVQ        DI, SI
+	JMP         vectorstwo
+
+vectorsone:
+	LEAQ        16(SI), DI
+	CMPQ        DI, DX
+	JG          vectorstail
+	VMOVUPS     (AX)(SI*4), Z2
+	VFMADD231PS (CX)(SI*4), Z2, Z0
+	MOVQ        DI, SI
+
+vectorstail:
+	CMPQ        SI, DX
+	JE          vectorsend
+	SUBQ        SI, DX
+	MOVQ        $-1, DI
+	BZHIQ       DX, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (AX)(SI*4), K1, Z2
+	VMOVUPS.Z   (CX)(SI*4), K1, Z3
+	VFMADD231PS Z3, Z2, Z0
+
+vectorsend:
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (BX)
+	VZEROUPPER
+	RET
+
+// func dotRowsAVX512(query *float32, rows *uint16, dim int, n int, out *float32)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
 TEXT ·dotRowsAVX512(SB), NOSPLIT, $0-40
 	MOVQ query+0(FP), AX
 	MOVQ rows+8(FP), CX
-	MOVQ dim+16(FP), DX
-	MOVQ n+24(FP), BX
-	MOVQ out+32(FP), SI
-	SHLQ $0x02, DX
+	MOVQ dim+16(FP), BX
+	MOVQ n+24(FP), SI
+	MOVQ out+32(FP), DI
+	LEAQ (BX)(BX*1), DX
 
 rows1:
-	CMPQ   BX, $0x01
+	CMPQ   SI, $0x01
 	JL     rows1done
-	MOVQ   CX, DI
+	MOVQ   CX, R8
 	VXORPS X0, X0, X0
 	VXORPS X1, X1, X1
-	XORQ   R8, R8
+	XORQ   R9, R9
 
 rows1two:
-	LEAQ        128(R8), R9
-	CMPQ        R9, DX
+	LEAQ        32(R9), R10
+	CMPQ        R10, BX
 	JG          rows1one
-	VMOVUPS     (AX)(R8*1), Z2
-	VFMADD231PS (DI)(R8*1), Z2, Z0
-	VMOVUPS     64(AX)(R8*1), Z2
-	VFMADD231PS 64(DI)(R8*1), Z2, Z1
-	MOVQ        R9, R8
+	VMOVUPS     (AX)(R9*4), Z2
+	VCVTPH2PS   (R8)(R9*2), Z3
+	VFMADD231PS Z3, Z2, Z0
+	VMOVUPS     64(AX)(R9*4), Z2
+	VCVTPH2PS   32(R8)(R9*2), Z3
+	VFMADD231PS Z3, Z2, Z1
+	MOVQ        R10, R9
 	JMP         rows1two
 
 rows1one:
-	LEAQ        64(R8), R9
-	CMPQ        R9, DX
+	LEAQ        16(R9), R10
+	CMPQ        R10, BX
 	JG          rows1tail
-	VMOVUPS     (AX)(R8*1), Z2
-	VFMADD231PS (DI)(R8*1), Z2, Z0
-	MOVQ        R9, R8
+	VMOVUPS     (AX)(R9*4), Z2
+	VCVTPH2PS   (R8)(R9*2), Z3
+	VFMADD231PS Z3, Z2, Z0
+	MOVQ        R10, R9
 
 rows1tail:
-	MOVQ        DX, R9
-	SUBQ        R8, R9
-	JZ          rows1end
-	SHRQ        $0x02, R9
-	ADDQ        R8, DI
-	ADDQ        AX, R8
-	MOVQ        $-1, R10
-	BZHIQ       R9, R10, R10
-	KMOVW       R10, K1
-	VMOVUPS.Z   (R8), K1, Z2
-	VMOVUPS.Z   (DI), K1, Z3
+	CMPQ        R9, BX
+	JE          rows1end
+	MOVQ        BX, R10
+	SUBQ        R9, R10
+	MOVQ        $-1, R11
+	BZHIQ       R10, R11, R11
+	KMOVW       R11, K1
+	VMOVUPS.Z   (AX)(R9*4), K1, Z2
+	VMOVDQU16.Z (R8)(R9*2), K1, Y3
+	VCVTPH2PS   Y3, Z3
 	VFMADD231PS Z3, Z2, Z0
 
 rows1end:
@@ -470,42 +596,42 @@ rows1end:
 	VADDPS        X1, X0, X0
 	VMOVSHDUP     X0, X1
 	VADDSS        X1, X0, X0
-	VMOVSS        X0, (SI)
+	VMOVSS        X0, (DI)
 	ADDQ          DX, CX
-	ADDQ          $0x04, SI
-	SUBQ          $0x01, BX
+	ADDQ          $0x04, DI
+	SUBQ          $0x01, SI
 	JMP           rows1
 
 rows1done:
 	VZEROUPPER
 	RET
 
-// func dotGatherAVX512(query *float32, rows *float32, dim int, ids *uint32, n int, out *float32)
-// Requires: AVX, AVX512F, BMI2
+// func dotGatherAVX512(query *float32, rows *uint16, dim int, ids *uint32, n int, out *float32)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
 TEXT ·dotGatherAVX512(SB), NOSPLIT, $0-48
 	MOVQ query+0(FP), AX
 	MOVQ rows+8(FP), CX
-	MOVQ dim+16(FP), DX
-	MOVQ ids+24(FP), BX
-	MOVQ n+32(FP), SI
-	MOVQ out+40(FP), DI
-	SHLQ $0x02, DX
+	MOVQ dim+16(FP), BX
+	MOVQ ids+24(FP), SI
+	MOVQ n+32(FP), DI
+	MOVQ out+40(FP), R8
+	LEAQ (BX)(BX*1), DX
 
 rows4:
-	CMPQ   SI, $0x04
+	CMPQ   DI, $0x04
 	JL     rows4done
-	MOVL   (BX), R8
-	IMULQ  DX, R8
-	ADDQ   CX, R8
-	MOVL   4(BX), R9
+	MOVL   (SI), R9
 	IMULQ  DX, R9
 	ADDQ   CX, R9
-	MOVL   8(BX), R10
+	MOVL   4(SI), R10
 	IMULQ  DX, R10
 	ADDQ   CX, R10
-	MOVL   12(BX), R11
+	MOVL   8(SI), R11
 	IMULQ  DX, R11
 	ADDQ   CX, R11
+	MOVL   12(SI), R12
+	IMULQ  DX, R12
+	ADDQ   CX, R12
 	VXORPS X0, X0, X0
 	VXORPS X1, X1, X1
 	VXORPS X2, X2, X2
@@ -514,60 +640,261 @@ rows4:
 	VXORPS X5, X5, X5
 	VXORPS X6, X6, X6
 	VXORPS X7, X7, X7
-	XORQ   R12, R12
+	XORQ   R13, R13
 
 rows4two:
-	LEAQ        128(R12), R13
-	CMPQ        R13, DX
+	LEAQ        32(R13), R14
+	CMPQ        R14, BX
 	JG          rows4one
-	VMOVUPS     (AX)(R12*1), Z8
-	VFMADD231PS (R8)(R12*1), Z8, Z0
-	VFMADD231PS (R9)(R12*1), Z8, Z2
-	VFMADD231PS (R10)(R12*1), Z8, Z4
-	VFMADD231PS (R11)(R12*1), Z8, Z6
-	VMOVUPS     64(AX)(R12*1), Z8
-	VFMADD231PS 64(R8)(R12*1), Z8, Z1
-	VFMADD231PS 64(R9)(R12*1), Z8, Z3
-	VFMADD231PS 64(R10)(R12*1), Z8, Z5
-	VFMADD231PS 64(R11)(R12*1), Z8, Z7
-	MOVQ        R13, R12
+	VMOVUPS     (AX)(R13*4), Z8
+	VCVTPH2PS   (R9)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z0
+	VCVTPH2PS   (R10)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z2
+	VCVTPH2PS   (R11)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z4
+	VCVTPH2PS   (R12)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z6
+	VMOVUPS     64(AX)(R13*4), Z8
+	VCVTPH2PS   32(R9)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z1
+	VCVTPH2PS   32(R10)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z3
+	VCVTPH2PS   32(R11)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z5
+	VCVTPH2PS   32(R12)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z7
+	MOVQ        R14, R13
 	JMP         rows4two
 
 rows4one:
-	LEAQ        64(R12), R13
-	CMPQ        R13, DX
+	LEAQ        16(R13), R14
+	CMPQ        R14, BX
 	JG          rows4tail
-	VMOVUPS     (AX)(R12*1), Z8
-	VFMADD231PS (R8)(R12*1), Z8, Z0
-	VFMADD231PS (R9)(R12*1), Z8, Z2
-	VFMADD231PS (R10)(R12*1), Z8, Z4
-	VFMADD231PS (R11)(R12*1), Z8, Z6
-	MOVQ        R13, R12
+	VMOVUPS     (AX)(R13*4), Z8
+	VCVTPH2PS   (R9)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z0
+	VCVTPH2PS   (R10)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z2
+	VCVTPH2PS   (R11)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z4
+	VCVTPH2PS   (R12)(R13*2), Z9
+	VFMADD231PS Z9, Z8, Z6
+	MOVQ        R14, R13
 
 rows4tail:
-	MOVQ        DX, R13
-	SUBQ        R12, R13
-	JZ          rows4end
-	SHRQ        $0x02, R13
-	ADDQ        R12, R8
-	ADDQ        R12, R9
-	ADDQ        R12, R10
-	ADDQ        R12, R11
-	ADDQ        AX, R12
-	MOVQ        $-1, R14
-	BZHIQ       R13, R14, R14
-	KMOVW       R14, K1
-	VMOVUPS.Z   (R12), K1, Z8
-	VMOVUPS.Z   (R8), K1, Z11
-	VFMADD231PS Z11, Z8, Z0
-	VMOVUPS.Z   (R9), K1, Z11
-	VFMADD231PS Z11, Z8, Z2
-	VMOVUPS.Z   (R10), K1, Z11
-	VFMADD231PS Z11, Z8, Z4
-	VMOVUPS.Z   (R11), K1, Z11
-	VFMADD231PS Z11, Z8, Z6
+	CMPQ        R13, BX
+	JE          rows4end
+	MOVQ        BX, R14
+	SUBQ        R13, R14
+	MOVQ        $-1, R15
+	BZHIQ       R14, R15, R15
+	KMOVW       R15, K1
+	VMOVUPS.Z   (AX)(R13*4), K1, Z8
+	VMOVDQU16.Z (R9)(R13*2), K1, Y9
+	VCVTPH2PS   Y9, Z9
+	VFMADD231PS Z9, Z8, Z0
+	VMOVDQU16.Z (R10)(R13*2), K1, Y9
+	VCVTPH2PS   Y9, Z9
+	VFMADD231PS Z9, Z8, Z2
+	VMOVDQU16.Z (R11)(R13*2), K1, Y9
+	VCVTPH2PS   Y9, Z9
+	VFMADD231PS Z9, Z8, Z4
+	VMOVDQU16.Z (R12)(R13*2), K1, Y9
+	VCVTPH2PS   Y9, Z9
+	VFMADD231PS Z9, Z8, Z6
 
 rows4end:
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y8
+	VADDPS        Y8, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (R8)
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y8
+	VADDPS        Y8, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPS        X0, X2, X2
+	VMOVHLPS      X2, X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSHDUP     X2, X0
+	VADDSS        X0, X2, X2
+	VMOVSS        X2, 4(R8)
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y8
+	VADDPS        Y8, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VADDPS        X0, X4, X4
+	VMOVHLPS      X4, X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSHDUP     X4, X0
+	VADDSS        X0, X4, X4
+	VMOVSS        X4, 8(R8)
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y8
+	VADDPS        Y8, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X0
+	VADDPS        X0, X6, X6
+	VMOVHLPS      X6, X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSHDUP     X6, X0
+	VADDSS        X0, X6, X6
+	VMOVSS        X6, 12(R8)
+	ADDQ          $0x00000010, SI
+	ADDQ          $0x10, R8
+	SUBQ          $0x04, DI
+	JMP           rows4
+
+rows4done:
+rows1:
+	CMPQ   DI, $0x01
+	JL     rows1done
+	MOVL   (SI), R9
+	IMULQ  DX, R9
+	ADDQ   CX, R9
+	VXORPS X10, X10, X10
+	VXORPS X11, X11, X11
+	XORQ   R10, R10
+
+rows1two:
+	LEAQ        32(R10), R11
+	CMPQ        R11, BX
+	JG          rows1one
+	VMOVUPS     (AX)(R10*4), Z0
+	VCVTPH2PS   (R9)(R10*2), Z1
+	VFMADD231PS Z1, Z0, Z10
+	VMOVUPS     64(AX)(R10*4), Z0
+	VCVTPH2PS   32(R9)(R10*2), Z1
+	VFMADD231PS Z1, Z0, Z11
+	MOVQ        R11, R10
+	JMP         rows1two
+
+rows1one:
+	LEAQ        16(R10), R11
+	CMPQ        R11, BX
+	JG          rows1tail
+	VMOVUPS     (AX)(R10*4), Z0
+	VCVTPH2PS   (R9)(R10*2), Z1
+	VFMADD231PS Z1, Z0, Z10
+	MOVQ        R11, R10
+
+rows1tail:
+	CMPQ        R10, BX
+	JE          rows1end
+	MOVQ        BX, R11
+	SUBQ        R10, R11
+	MOVQ        $-1, R12
+	BZHIQ       R11, R12, R12
+	KMOVW       R12, K1
+	VMOVUPS.Z   (AX)(R10*4), K1, Z0
+	VMOVDQU16.Z (R9)(R10*2), K1, Y1
+	VCVTPH2PS   Y1, Z1
+	VFMADD231PS Z1, Z0, Z10
+
+rows1end:
+	VADDPS        Z11, Z10, Z10
+	VEXTRACTF64X4 $0x01, Z10, Y0
+	VADDPS        Y0, Y10, Y10
+	VEXTRACTF128  $0x01, Y10, X0
+	VADDPS        X0, X10, X10
+	VMOVHLPS      X10, X10, X0
+	VADDPS        X0, X10, X10
+	VMOVSHDUP     X10, X0
+	VADDSS        X0, X10, X10
+	VMOVSS        X10, (R8)
+	ADDQ          $0x00000004, SI
+	ADDQ          $0x04, R8
+	SUBQ          $0x01, DI
+	JMP           rows1
+
+rows1done:
+	VZEROUPPER
+	RET
+
+// func dotBlockAVX512(queries *float32, rows *uint16, dim int, n int, out *float32)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·dotBlockAVX512(SB), NOSPLIT, $0-40
+	MOVQ queries+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ dim+16(FP), BX
+	MOVQ n+24(FP), SI
+	MOVQ out+32(FP), DI
+	MOVQ BX, R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*1), DX
+	MOVQ AX, R9
+	ADDQ R8, R9
+	MOVQ R9, R10
+	ADDQ R8, R10
+	MOVQ R10, R11
+	ADDQ R8, R11
+
+rows:
+	TESTQ  SI, SI
+	JZ     done
+	VXORPS X0, X0, X0
+	VXORPS X1, X1, X1
+	VXORPS X2, X2, X2
+	VXORPS X3, X3, X3
+	VXORPS X4, X4, X4
+	VXORPS X5, X5, X5
+	VXORPS X6, X6, X6
+	VXORPS X7, X7, X7
+	XORQ   R8, R8
+
+rowstwo:
+	LEAQ        32(R8), R12
+	CMPQ        R12, BX
+	JG          rowsone
+	VCVTPH2PS   (CX)(R8*2), Z8
+	VFMADD231PS (AX)(R8*4), Z8, Z0
+	VFMADD231PS (R9)(R8*4), Z8, Z2
+	VFMADD231PS (R10)(R8*4), Z8, Z4
+	VFMADD231PS (R11)(R8*4), Z8, Z6
+	VCVTPH2PS   32(CX)(R8*2), Z8
+	VFMADD231PS 64(AX)(R8*4), Z8, Z1
+	VFMADD231PS 64(R9)(R8*4), Z8, Z3
+	VFMADD231PS 64(R10)(R8*4), Z8, Z5
+	VFMADD231PS 64(R11)(R8*4), Z8, Z7
+	MOVQ        R12, R8
+	JMP         rowstwo
+
+rowsone:
+	LEAQ        16(R8), R12
+	CMPQ        R12, BX
+	JG          rowstail
+	VCVTPH2PS   (CX)(R8*2), Z8
+	VFMADD231PS (AX)(R8*4), Z8, Z0
+	VFMADD231PS (R9)(R8*4), Z8, Z2
+	VFMADD231PS (R10)(R8*4), Z8, Z4
+	VFMADD231PS (R11)(R8*4), Z8, Z6
+	MOVQ        R12, R8
+
+rowstail:
+	CMPQ        R8, BX
+	JE          rowsend
+	MOVQ        BX, R12
+	SUBQ        R8, R12
+	MOVQ        $-1, R13
+	BZHIQ       R12, R13, R13
+	KMOVW       R13, K1
+	VMOVDQU16.Z (CX)(R8*2), K1, Y8
+	VCVTPH2PS   Y8, Z8
+	VMOVUPS.Z   (AX)(R8*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z0
+	VMOVUPS.Z   (R9)(R8*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z2
+	VMOVUPS.Z   (R10)(R8*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z4
+	VMOVUPS.Z   (R11)(R8*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z6
+
+rowsend:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y8
 	VADDPS        Y8, Y0, Y0
@@ -608,204 +935,9 @@ rows4end:
 	VMOVSHDUP     X6, X0
 	VADDSS        X0, X6, X6
 	VMOVSS        X6, 12(DI)
-	ADDQ          $0x00000010, BX
-	ADDQ          $0x10, DI
-	SUBQ          $0x04, SI
-	JMP           rows4
-
-rows4done:
-rows1:
-	CMPQ   SI, $0x01
-	JL     rows1done
-	MOVL   (BX), R8
-	IMULQ  DX, R8
-	ADDQ   CX, R8
-	VXORPS X9, X9, X9
-	VXORPS X10, X10, X10
-	XORQ   R9, R9
-
-rows1two:
-	LEAQ        128(R9), R10
-	CMPQ        R10, DX
-	JG          rows1one
-	VMOVUPS     (AX)(R9*1), Z0
-	VFMADD231PS (R8)(R9*1), Z0, Z9
-	VMOVUPS     64(AX)(R9*1), Z0
-	VFMADD231PS 64(R8)(R9*1), Z0, Z10
-	MOVQ        R10, R9
-	JMP         rows1two
-
-rows1one:
-	LEAQ        64(R9), R10
-	CMPQ        R10, DX
-	JG          rows1tail
-	VMOVUPS     (AX)(R9*1), Z0
-	VFMADD231PS (R8)(R9*1), Z0, Z9
-	MOVQ        R10, R9
-
-rows1tail:
-	MOVQ        DX, R10
-	SUBQ        R9, R10
-	JZ          rows1end
-	SHRQ        $0x02, R10
-	ADDQ        R9, R8
-	ADDQ        AX, R9
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVW       R11, K1
-	VMOVUPS.Z   (R9), K1, Z0
-	VMOVUPS.Z   (R8), K1, Z1
-	VFMADD231PS Z1, Z0, Z9
-
-rows1end:
-	VADDPS        Z10, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y0
-	VADDPS        Y0, Y9, Y9
-	VEXTRACTF128  $0x01, Y9, X0
-	VADDPS        X0, X9, X9
-	VMOVHLPS      X9, X9, X0
-	VADDPS        X0, X9, X9
-	VMOVSHDUP     X9, X0
-	VADDSS        X0, X9, X9
-	VMOVSS        X9, (DI)
-	ADDQ          $0x00000004, BX
-	ADDQ          $0x04, DI
-	SUBQ          $0x01, SI
-	JMP           rows1
-
-rows1done:
-	VZEROUPPER
-	RET
-
-// func dotBlockAVX512(queries *float32, rows *float32, dim int, n int, out *float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotBlockAVX512(SB), NOSPLIT, $8-40
-	MOVQ queries+0(FP), AX
-	MOVQ rows+8(FP), CX
-	MOVQ dim+16(FP), DX
-	MOVQ n+24(FP), BX
-	MOVQ out+32(FP), SI
-	SHLQ $0x02, DX
-	MOVQ AX, DI
-	ADDQ DX, DI
-	MOVQ DI, R8
-	ADDQ DX, R8
-	MOVQ R8, R9
-	ADDQ DX, R9
-
-rows:
-	TESTQ  BX, BX
-	JZ     done
-	VXORPS X0, X0, X0
-	VXORPS X1, X1, X1
-	VXORPS X2, X2, X2
-	VXORPS X3, X3, X3
-	VXORPS X4, X4, X4
-	VXORPS X5, X5, X5
-	VXORPS X6, X6, X6
-	VXORPS X7, X7, X7
-	MOVQ   AX, R10
-	MOVQ   DI, R11
-	MOVQ   R8, R12
-	MOVQ   R9, R13
-	MOVQ   CX, R14
-	XORQ   R15, R15
-
-rowstwo:
-	LEAQ        128(R15), BP
-	CMPQ        BP, DX
-	JG          rowsone
-	VMOVUPS     (R14)(R15*1), Z8
-	VFMADD231PS (R10)(R15*1), Z8, Z0
-	VFMADD231PS (R11)(R15*1), Z8, Z2
-	VFMADD231PS (R12)(R15*1), Z8, Z4
-	VFMADD231PS (R13)(R15*1), Z8, Z6
-	VMOVUPS     64(R14)(R15*1), Z8
-	VFMADD231PS 64(R10)(R15*1), Z8, Z1
-	VFMADD231PS 64(R11)(R15*1), Z8, Z3
-	VFMADD231PS 64(R12)(R15*1), Z8, Z5
-	VFMADD231PS 64(R13)(R15*1), Z8, Z7
-	MOVQ        BP, R15
-	JMP         rowstwo
-
-rowsone:
-	LEAQ        64(R15), BP
-	CMPQ        BP, DX
-	JG          rowstail
-	VMOVUPS     (R14)(R15*1), Z8
-	VFMADD231PS (R10)(R15*1), Z8, Z0
-	VFMADD231PS (R11)(R15*1), Z8, Z2
-	VFMADD231PS (R12)(R15*1), Z8, Z4
-	VFMADD231PS (R13)(R15*1), Z8, Z6
-	MOVQ        BP, R15
-
-rowstail:
-	MOVQ        DX, BP
-	SUBQ        R15, BP
-	JZ          rowsend
-	SHRQ        $0x02, BP
-	ADDQ        R15, R10
-	ADDQ        R15, R11
-	ADDQ        R15, R12
-	ADDQ        R15, R13
-	ADDQ        R14, R15
-	MOVQ        $-1, R14
-	BZHIQ       BP, R14, R14
-	KMOVW       R14, K1
-	VMOVUPS.Z   (R15), K1, Z8
-	VMOVUPS.Z   (R10), K1, Z9
-	VFMADD231PS Z9, Z8, Z0
-	VMOVUPS.Z   (R11), K1, Z9
-	VFMADD231PS Z9, Z8, Z2
-	VMOVUPS.Z   (R12), K1, Z9
-	VFMADD231PS Z9, Z8, Z4
-	VMOVUPS.Z   (R13), K1, Z9
-	VFMADD231PS Z9, Z8, Z6
-
-rowsend:
-	VADDPS        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y8
-	VADDPS        Y8, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPS        X1, X0, X0
-	VMOVHLPS      X0, X0, X1
-	VADDPS        X1, X0, X0
-	VMOVSHDUP     X0, X1
-	VADDSS        X1, X0, X0
-	VMOVSS        X0, (SI)
-	VADDPS        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y8
-	VADDPS        Y8, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X0
-	VADDPS        X0, X2, X2
-	VMOVHLPS      X2, X2, X0
-	VADDPS        X0, X2, X2
-	VMOVSHDUP     X2, X0
-	VADDSS        X0, X2, X2
-	VMOVSS        X2, 4(SI)
-	VADDPS        Z5, Z4, Z4
-	VEXTRACTF64X4 $0x01, Z4, Y8
-	VADDPS        Y8, Y4, Y4
-	VEXTRACTF128  $0x01, Y4, X0
-	VADDPS        X0, X4, X4
-	VMOVHLPS      X4, X4, X0
-	VADDPS        X0, X4, X4
-	VMOVSHDUP     X4, X0
-	VADDSS        X0, X4, X4
-	VMOVSS        X4, 8(SI)
-	VADDPS        Z7, Z6, Z6
-	VEXTRACTF64X4 $0x01, Z6, Y8
-	VADDPS        Y8, Y6, Y6
-	VEXTRACTF128  $0x01, Y6, X0
-	VADDPS        X0, X6, X6
-	VMOVHLPS      X6, X6, X0
-	VADDPS        X0, X6, X6
-	VMOVSHDUP     X6, X0
-	VADDSS        X0, X6, X6
-	VMOVSS        X6, 12(SI)
 	ADDQ          DX, CX
-	ADDQ          $0x10, SI
-	DECQ          BX
+	ADDQ          $0x10, DI
+	DECQ          SI
 	JMP           rows
 
 done:
@@ -1465,7 +1597,7 @@ lines:
 	VZEROUPPER
 	RET
 
-// func prefetchLines(list *uint32)
+// func prefetchLines(list *byte)
 // Requires: MMX+
 TEXT ·prefetchLines(SB), NOSPLIT, $0-8
 	MOVQ       list+0(FP), AX

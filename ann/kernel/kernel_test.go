@@ -37,7 +37,8 @@ func TestFloatsAgainstDoublePrecision(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		for _, dim := range dims {
 			for _, n := range []int{0, 1, 3, 4, 5, 11} {
-				queries, rows := randomRows(rng, Block, dim), randomRows(rng, max(n, 1), dim)
+				queries := randomRows(rng, Block, dim)
+				rows := AppendHalves(nil, randomRows(rng, max(n, 1), dim))
 				query := queries[:dim]
 				out, gathered, block := make([]float32, n), make([]float32, n), make([]float32, Block*n)
 				ids := make([]uint32, n)
@@ -48,7 +49,7 @@ func TestFloatsAgainstDoublePrecision(t *testing.T) {
 				set.DotGather(query, rows, ids, gathered)
 				set.DotBlock(queries, rows, dim, block)
 				for i := range n {
-					r := rows[i*dim : (i+1)*dim]
+					r := AppendFloats(nil, rows[i*dim:(i+1)*dim])
 					want, bound := reference(query, r)
 					if math.Abs(float64(out[i])-want) > bound {
 						t.Fatalf("%s dim %d row %d of %d: %v, want %v within %v", set.Name(), dim, i, n, out[i], want, bound)
@@ -84,15 +85,20 @@ func TestFloatsAgainstDoublePrecision(t *testing.T) {
 func TestFloatsStayInside(t *testing.T) {
 	for _, set := range All() {
 		for _, dim := range dims {
-			room := make([]float32, 3*dim+64)
+			room := make([]float32, 2*dim+64)
 			for i := range room {
 				room[i] = float32(math.NaN())
+				if i < 2*dim {
+					room[i] = 1
+				}
 			}
-			for i := range 3 * dim {
-				room[i] = 1
-			}
+			query := room[dim : 2*dim]
+			rows := AppendHalves(nil, room)
 			out := make([]float32, 2)
-			set.DotRows(room[2*dim:3*dim], room[:2*dim], out)
+			if one := set.Dot(room[:dim], query); one != float32(dim) {
+				t.Errorf("%s dim %d: %v, want %d", set.Name(), dim, one, dim)
+			}
+			set.DotRows(query, rows[:2*dim], out)
 			if out[0] != float32(dim) || out[1] != float32(dim) {
 				t.Errorf("%s dim %d: %v, want %d", set.Name(), dim, out, dim)
 			}
@@ -272,6 +278,7 @@ func BenchmarkDot(b *testing.B) {
 	const dim, n = 384, 4096
 	rng := rand.New(rand.NewPCG(4, 4))
 	rows, query := randomRows(rng, n, dim), randomRows(rng, 1, dim)
+	halves := AppendHalves(nil, rows)
 	codes := make([]byte, n*Stride(dim))
 	var coder Coder
 	for i := range n {
@@ -285,10 +292,10 @@ func BenchmarkDot(b *testing.B) {
 	}
 	for _, set := range All() {
 		out, sums := make([]float32, n), make([]int32, n)
-		b.Run(fmt.Sprintf("floats/%s", set.Name()), func(b *testing.B) {
-			b.SetBytes(4 * dim * n)
+		b.Run(fmt.Sprintf("halves/%s", set.Name()), func(b *testing.B) {
+			b.SetBytes(2 * dim * n)
 			for b.Loop() {
-				set.DotRows(query, rows, out)
+				set.DotRows(query, halves, out)
 			}
 		})
 		b.Run(fmt.Sprintf("codes/%s", set.Name()), func(b *testing.B) {

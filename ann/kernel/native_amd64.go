@@ -7,7 +7,7 @@ func native() []*Set {
 	var sets []*Set
 	x := &cpu.X86
 	wide := x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasBMI2
-	avx2 := x.HasAVX2 && x.HasFMA
+	avx2 := x.HasAVX2 && x.HasFMA && x.HasF16C
 	if wide && avx2 && x.HasAVX512VNNI {
 		sets = append(sets, &vnniSet)
 	}
@@ -21,20 +21,20 @@ func native() []*Set {
 }
 
 var vnniSet = Set{
-	name: "avx512-vnni", dotRows: dotRowsAVX512, dotGather: dotGatherAVX512, dotBlock: dotBlockAVX512,
+	name: "avx512-vnni", dot: dotAVX512, dotRows: dotRowsAVX512, dotGather: dotGatherAVX512, dotBlock: dotBlockAVX512,
 	codeGather: codeGatherVNNI, spread: spreadAVX2, unpack: unpackAVX2, maxDots: maxDotsVNNI,
 }
 
 var avx512Set = Set{
-	name: "avx512", dotRows: dotRowsAVX512, dotGather: dotGatherAVX512, dotBlock: dotBlockAVX512,
+	name: "avx512", dot: dotAVX512, dotRows: dotRowsAVX512, dotGather: dotGatherAVX512, dotBlock: dotBlockAVX512,
 	codeGather: codeGatherAVX2, spread: spreadAVX2, unpack: unpackAVX2, maxDots: maxDotsAVX2,
 }
 
 var avx2Set = Set{
-	name: "avx2", dotRows: dotRowsAVX2, dotGather: dotGatherAVX2, dotBlock: dotBlockAVX2,
+	name: "avx2", dot: dotAVX2, dotRows: dotRowsAVX2, dotGather: dotGatherAVX2, dotBlock: dotBlockAVX2,
 	codeGather: codeGatherAVX2, spread: spreadAVX2, unpack: unpackAVX2, maxDots: maxDotsAVX2,
 }
 
 // Prefetch tells the processor to load the first two cache lines of a list, which will be read soon. It panics if the
 // list is empty.
-func Prefetch(list []uint32) { prefetchLines(&list[0]) }
+func Prefetch(list []byte) { prefetchLines(&list[0]) }

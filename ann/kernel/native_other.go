@@ -6,4 +6,4 @@ package kernel
 func native() []*Set { return nil }
 
 // Prefetch does nothing where there is no assembly.
-func Prefetch([]uint32) {}
+func Prefetch([]byte) {}

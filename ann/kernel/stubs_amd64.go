@@ -4,35 +4,45 @@
 
 package kernel
 
-// dotRowsAVX2 writes the product sums of a query with n consecutive rows.
+// dotAVX2 writes the product sum of two vectors.
 //
 //go:noescape
-func dotRowsAVX2(query *float32, rows *float32, dim int, n int, out *float32)
+func dotAVX2(a *float32, b *float32, dim int, out *float32)
 
-// dotGatherAVX2 writes the product sums of a query with the n rows named by ids.
+// dotRowsAVX2 writes the product sums of a query with n consecutive rows of half precision.
 //
 //go:noescape
-func dotGatherAVX2(query *float32, rows *float32, dim int, ids *uint32, n int, out *float32)
+func dotRowsAVX2(query *float32, rows *uint16, dim int, n int, out *float32)
 
-// dotBlockAVX2 writes, row by row, the product sums of four consecutive queries with n consecutive rows.
+// dotGatherAVX2 writes the product sums of a query with the n rows of half precision named by ids.
 //
 //go:noescape
-func dotBlockAVX2(queries *float32, rows *float32, dim int, n int, out *float32)
+func dotGatherAVX2(query *float32, rows *uint16, dim int, ids *uint32, n int, out *float32)
 
-// dotRowsAVX512 writes the product sums of a query with n consecutive rows.
+// dotBlockAVX2 writes, row by row, the product sums of four consecutive queries with n consecutive rows of half precision.
 //
 //go:noescape
-func dotRowsAVX512(query *float32, rows *float32, dim int, n int, out *float32)
+func dotBlockAVX2(queries *float32, rows *uint16, dim int, n int, out *float32)
 
-// dotGatherAVX512 writes the product sums of a query with the n rows named by ids.
+// dotAVX512 writes the product sum of two vectors.
 //
 //go:noescape
-func dotGatherAVX512(query *float32, rows *float32, dim int, ids *uint32, n int, out *float32)
+func dotAVX512(a *float32, b *float32, dim int, out *float32)
 
-// dotBlockAVX512 writes, row by row, the product sums of four consecutive queries with n consecutive rows.
+// dotRowsAVX512 writes the product sums of a query with n consecutive rows of half precision.
 //
 //go:noescape
-func dotBlockAVX512(queries *float32, rows *float32, dim int, n int, out *float32)
+func dotRowsAVX512(query *float32, rows *uint16, dim int, n int, out *float32)
+
+// dotGatherAVX512 writes the product sums of a query with the n rows of half precision named by ids.
+//
+//go:noescape
+func dotGatherAVX512(query *float32, rows *uint16, dim int, ids *uint32, n int, out *float32)
+
+// dotBlockAVX512 writes, row by row, the product sums of four consecutive queries with n consecutive rows of half precision.
+//
+//go:noescape
+func dotBlockAVX512(queries *float32, rows *uint16, dim int, n int, out *float32)
 
 // codeGatherAVX2 writes the product sums of a query with the n rows of codes named by ids.
 //
@@ -68,4 +78,4 @@ func unpackAVX2(packed *byte, lines int, out *int8) int
 // prefetchLines asks for the two cache lines from list.
 //
 //go:noescape
-func prefetchLines(list *uint32)
+func prefetchLines(list *byte)

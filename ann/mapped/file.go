@@ -69,7 +69,7 @@ func (f *File) Sum() uint32 { return crc32.Checksum(f.data[:sumAt], castagnoli) 
 
 // Values returns section i as count numbers, in place and unverified, valid until Close; nil if count is 0. It fails
 // if there is no such section or it has another size.
-func Values[T uint8 | uint32 | float32](f *File, i, count int) ([]T, error) {
+func Values[T ~uint8 | ~uint16 | ~uint32 | ~float32](f *File, i, count int) ([]T, error) {
 	b, err := f.Bytes(i)
 	if err != nil {
 		return nil, err

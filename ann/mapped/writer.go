@@ -90,7 +90,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // Append appends numbers to the section as they lie in memory, little-endian on the processors that are supported.
 // The error is that of Write.
-func Append[T uint8 | uint32 | float32](w *Writer, values []T) error {
+func Append[T ~uint8 | ~uint16 | ~uint32 | ~float32](w *Writer, values []T) error {
 	if len(values) == 0 {
 		return nil
 	}

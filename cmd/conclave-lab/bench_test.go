@@ -133,8 +133,8 @@ func TestBenchVectorsOfFiles(t *testing.T) {
 			*p.Recall100 > 1 {
 			t.Errorf("%s: %d rows, recall %v and %v", kind, *m.Rows, *p.Recall10, *p.Recall100)
 		}
-		if kind == "flat" && *m.BytesPerVector != 4*dim {
-			t.Errorf("%v bytes a vector, want %d", *m.BytesPerVector, 4*dim)
+		if kind == "flat" && *m.BytesPerVector != 2*dim {
+			t.Errorf("%v bytes a vector, want %d", *m.BytesPerVector, 2*dim)
 		}
 	}
 	if m := measureVectors(t, append(files, "flat", "--truth", "furthest.i32")...); *m.Points[0].Recall100 != 0 {

@@ -24,13 +24,14 @@ const (
 )
 
 // The disk space of a passage, estimated. Its text and words together take twice
-// the text. An expert's vector is stored in full, in codes, and with its links in
-// the graph. Token vectors grow with the text (measured on the demo and on the
+// the text. An expert's vector is stored in half precision, in codes of four bits, and
+// with its links in the graph. Token vectors grow with the text (measured on the demo and on the
 // passages of eight domains).
 const (
 	textShare   = 2
 	tokenShare  = 4
-	vectorBytes = 5*384 + 200
+	vectorBytes = 5*384/2 + linkBytes
+	linkBytes   = 110
 )
 
 // Sample is a stream of passages that keeps some of them, spread evenly over what was read.
@@ -180,7 +181,7 @@ func vectorsOf384(e *experts.Expert) float64 {
 	if e.Sparse() {
 		return 1
 	}
-	return float64(5*e.Dimension()+200) / vectorBytes
+	return float64(5*e.Dimension()/2+linkBytes) / vectorBytes
 }
 
 // splitParts returns the passages that an expert encodes: the parts of each one, with its title and nothing else of

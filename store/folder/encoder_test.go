@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/ann/kernel"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
@@ -78,6 +79,7 @@ func (e *hashEncoder) EncodePassages(ctx context.Context, passages []corpus.Pass
 	return out, ctx.Err()
 }
 
+// vector returns the vector of a text, of half precision, so that indexes keep it.
 func (e *hashEncoder) vector(text string) []float32 {
 	sum := make([]float64, e.dimension)
 	for word := range strings.FieldsSeq(text) {
@@ -94,7 +96,7 @@ func (e *hashEncoder) vector(text string) []float32 {
 	}
 	out := make([]float32, len(sum))
 	for i, v := range sum {
-		out[i] = float32(v / max(math.Sqrt(length), 1e-9))
+		out[i] = kernel.RoundHalf(float32(v / max(math.Sqrt(length), 1e-9))).Float()
 	}
 	return out
 }

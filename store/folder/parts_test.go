@@ -357,7 +357,7 @@ func TestPlainManifests(t *testing.T) {
 		}
 		return string(data)
 	}
-	if m := read(); !strings.HasPrefix(m, "conclave manifest 7 ") || strings.Contains(m, "parts") ||
+	if m := read(); !strings.HasPrefix(m, "conclave manifest 8 ") || strings.Contains(m, "parts") ||
 		strings.Contains(m, "owner") {
 		t.Errorf("%s", m)
 	}
@@ -365,7 +365,7 @@ func TestPlainManifests(t *testing.T) {
 		store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if m := read(); !strings.HasPrefix(m, "conclave manifest 7 ") || !strings.Contains(m, "parts") {
+	if m := read(); !strings.HasPrefix(m, "conclave manifest 8 ") || !strings.Contains(m, "parts") {
 		t.Errorf("%s", m)
 	}
 	if err := RemoveExpert(t.Context(), dir, "b"); err != nil {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"example.org/conclave/ann/kernel"
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
@@ -69,9 +70,12 @@ func (h hashed) EncodePassages(_ context.Context, passages []corpus.Passage) (ou
 		}
 		if h.late {
 			out = append(out, list)
-		} else {
-			out = append(out, sum)
+			continue
 		}
+		for i, x := range sum {
+			sum[i] = kernel.RoundHalf(x).Float() // which folders keep
+		}
+		out = append(out, sum)
 	}
 	return out, nil
 }

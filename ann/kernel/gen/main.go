@@ -16,6 +16,7 @@ import (
 func main() {
 	ConstraintExpr("amd64")
 	for _, v := range []vector{avx2{}, avx512{}} {
+		dot(v)
 		dotRows(v, false)
 		dotRows(v, true)
 		dotBlock(v)
@@ -80,7 +81,7 @@ func (c rowCursor) advance(n int) {
 
 // prefetch emits prefetchLines, which asks for two cache lines before they are needed.
 func prefetch() {
-	TEXT("prefetchLines", NOSPLIT, "func(list *uint32)")
+	TEXT("prefetchLines", NOSPLIT, "func(list *byte)")
 	Pragma("noescape")
 	Doc("prefetchLines asks for the two cache lines from list.")
 	list := Load(Param("list"), GP64())

@@ -76,7 +76,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Rows != n || r.Queries != asked || len(r.Points) == 0 || r.Points[0].QPS <= 0 || r.BytesPerVector <= 0 ||
-			r.DiskPerVector < 4*dim {
+			r.DiskPerVector < 2*dim {
 			t.Errorf("%s: %+v", kind.Name, r)
 		}
 		reports[kind.Name] = r

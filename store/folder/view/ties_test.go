@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/ann/kernel"
 	"example.org/conclave/bm25"
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
@@ -85,6 +86,9 @@ func (h hashed) EncodeQuestion(_ context.Context, text string) ([]float32, error
 	}
 	if h.late {
 		return list, nil
+	}
+	for i, x := range sum {
+		sum[i] = kernel.RoundHalf(x).Float() // which indexes keep
 	}
 	return sum, nil
 }

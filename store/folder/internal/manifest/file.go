@@ -15,7 +15,7 @@ const (
 	FileName        = "MANIFEST"
 	ManifestPending = "tmp-manifest"
 	Begin           = "conclave manifest "
-	Format          = 7
+	Format          = 8
 	// MaxManifest is the most bytes of a manifest; a larger file is damaged or foreign.
 	MaxManifest = 256 << 20
 )
