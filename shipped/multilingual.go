@@ -40,19 +40,20 @@ func FilesOf(late bool) ForeignFiles {
 	return ForeignFiles{name + "-confidence.yaml", name + "-verdict.yaml", name + "-unspaced-verdict.yaml"}
 }
 
-// ChooseForLanguages returns the choice of experts (see Chosen) for passages in languages by their codes: the default
-// ones for English, Multilingual and MultilingualLate for others, and the default ones and Multilingual for English and
-// others, since a collection is searched by one late interaction. has says whether the bundle of an expert is there;
-// without that of Multilingual the default ones are chosen, and without that of MultilingualLate it is left out. codes
-// must not be empty.
+// ChooseForLanguages returns the choice of experts (see Chosen) for passages in languages by their codes, the most
+// frequent first: the default ones for English, the default ones and Multilingual for English and less of others, and
+// otherwise Multilingual and MultilingualLate, since a collection is searched by one late interaction. has says whether
+// the bundle of an expert is there; without that of Multilingual the default ones are chosen. Without that of
+// MultilingualLate Multilingual is alone or, if there is English, beside the default ones. codes must not be empty.
 func ChooseForLanguages(codes []string, has func(name string) bool) string {
 	others := slices.ContainsFunc(codes, func(code string) bool { return code != English })
+	late := has(MultilingualLate)
 	switch {
 	case !others || !has(Multilingual):
 		return ChooseDefault
-	case slices.Contains(codes, English):
+	case codes[0] == English, !late && slices.Contains(codes, English):
 		return ChooseDefault + "," + Multilingual
-	case has(MultilingualLate):
+	case late:
 		return Multilingual + "," + MultilingualLate
 	}
 	return Multilingual

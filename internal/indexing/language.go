@@ -116,8 +116,8 @@ func (s *toldStream) Next() (corpus.Passage, error) {
 // be chosen: the language is English or not clear. The error is an *ExpertChoiceError if o.Experts names an unknown
 // expert.
 //
-// Passages in one other language are encoded by the expert that reads many and its late interaction, and those in
-// several languages, of which one is English, by that expert and the default ones. If it has no bundle here,
+// Passages in other languages are encoded by the expert that reads many and its late interaction, also if some are in
+// English; if most are, by that expert and the default ones (shipped.ChooseForLanguages). If it has no bundle here,
 // choice.Missing is set, and the default experts are chosen; if its late interaction has none, choice.WithoutLate is.
 func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoice, ok bool, err error) {
 	switch o.Language {

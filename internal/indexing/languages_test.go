@@ -37,8 +37,9 @@ func TestSampledLanguages(t *testing.T) {
 	}
 }
 
-// TestChooseByLanguage: passages in one other language than English are for the expert that reads many, and their words
-// are analysed by that language; those in several are for the default experts, too. What somebody chose stays.
+// TestChooseByLanguage: passages in other languages than English are for the expert that reads many, and their words
+// are analysed by these languages; if most are English, they are for the default experts, too. What somebody chose
+// stays.
 func TestChooseByLanguage(t *testing.T) {
 	german := corpus.Passage{Text: "Die Bibliothek öffnet montags bis freitags um neun Uhr und schließt am Abend um achtzehn Uhr."}
 	english := corpus.Passage{Text: "The library opens at nine in the morning from Monday to Friday, and closes at six in the evening."}
@@ -70,15 +71,17 @@ func TestChooseByLanguage(t *testing.T) {
 		"Chinese": {Options{Config: with}, []corpus.Passage{chinese}, []string{"multilingual", "multilingual-late"}, "unicode-unspaced", false},
 		"German, set up before late interaction was": {Options{Config: older}, []corpus.Passage{german},
 			[]string{"multilingual"}, "unicode-de", false},
-		"both": {Options{Config: with}, []corpus.Passage{german, english}, []string{"base", "late", "multilingual"},
+		"both": {Options{Config: with}, []corpus.Passage{german, english}, []string{"multilingual", "multilingual-late"},
 			"unicode-en+de", false},
+		"more English": {Options{Config: with}, []corpus.Passage{german, english, english},
+			[]string{"base", "late", "multilingual"}, "unicode-en+de", false},
 		"German, without it": {Options{Config: without}, []corpus.Passage{german}, []string{"base", "late"}, "unicode-de",
 			true},
 		"asked for":         {Options{Config: with, Language: "fr"}, []corpus.Passage{english}, []string{"multilingual", "multilingual-late"}, "unicode-fr", false},
 		"asked for English": {Options{Config: with, Language: "en"}, []corpus.Passage{german}, nil, "", false},
 		"several":           {Options{Config: with, Language: LanguageMulti}, nil, []string{"base", "late", "multilingual"}, "unicode", false},
 		"several, of which one is told": {Options{Config: with, Language: LanguageMulti}, []corpus.Passage{german},
-			[]string{"base", "late", "multilingual"}, "unicode-en+de", false},
+			[]string{"multilingual", "multilingual-late"}, "unicode-en+de", false},
 		"with experts": {Options{Config: with, Experts: "base"}, []corpus.Passage{german}, []string{"base"}, "unicode-de",
 			false},
 		"with none": {Options{Config: with, Experts: "none"}, []corpus.Passage{german}, nil, "unicode-de", false},

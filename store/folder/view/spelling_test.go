@@ -62,7 +62,9 @@ func shopOf(t *testing.T, texts []string, segments int) (*search.Engine, string)
 	return engineIn(t, dir), dir
 }
 
-func engineIn(t *testing.T, dir string) *search.Engine {
+// engineIn returns an engine over the collection in a folder. Its expert reads these languages; none: it is not known
+// which.
+func engineIn(t *testing.T, dir string, languages ...string) *search.Engine {
 	t.Helper()
 	c, err := folder.Open(dir)
 	if err != nil {
@@ -72,7 +74,10 @@ func engineIn(t *testing.T, dir string) *search.Engine {
 	config := engineOf(c)
 	config.Defaults.Correct = true
 	config.Experts = []learned.Expert{
-		{Name: "base", Encoder: reading{hashed{name: "base"}}, Info: learned.ExpertInfo{Dimension: hashedDimension}},
+		{
+			Name: "base", Encoder: reading{hashed{name: "base"}}, Info: learned.ExpertInfo{Dimension: hashedDimension},
+			Languages: languages,
+		},
 	}
 	engine, err := search.NewEngine(config)
 	if err != nil {
