@@ -104,6 +104,9 @@ func (x *indexCommand) buildCollection(
 	o.Sent = func(expert string, to experts.RemoteInfo) {
 		bar.Say("expert %s: the passages are sent to %s (model %s), and so are questions later", expert, to.Host, to.Model)
 	}
+	o.Resumed = func(expert string, vectors int) {
+		bar.Say("expert %s: %s of a run that was interrupted are taken", expert, cli.Plural(int64(vectors), "vector"))
+	}
 	o.Crowded = func(c indexing.Crowding) { bar.Say("conclave: warning: %s", crowdedText(c)) }
 	report, err = indexing.Index(ctx, o)
 	if err == nil && config.Documents.Keep {

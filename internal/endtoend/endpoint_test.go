@@ -380,7 +380,7 @@ func TestIndexingGoesOnWithItsVectors(t *testing.T) {
 	if n := answered.Load(); before >= passages || n > passages+twice {
 		t.Errorf("%d texts were sent before the end and %d in all, of %d passages", before, n, passages)
 	}
-	if left, err := filepath.Glob(filepath.Join(s.dir, "cache", "sent", "*.vectors")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(s.dir, "cache", "unfinished", "*")); err != nil || len(left) > 0 {
 		t.Errorf("left in the cache: %v, %v", left, err)
 	}
 }

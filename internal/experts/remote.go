@@ -240,7 +240,7 @@ func (x *Set) knownFingerprint(name string, now endpoints.Fingerprint) endpoints
 	return now
 }
 
-// SentFolder is the folder of the cache for what experts behind interfaces leave there.
+// SentFolder is the folder of the cache for the fingerprints of experts behind interfaces.
 const SentFolder = "sent"
 
 // storedFingerprint returns the fingerprint of an endpoint's vectors, of any granularity, among the experts of a

@@ -56,6 +56,9 @@ type Options struct {
 	Estimated func(passages int64, choices []Choice, err error)
 	// Sent is called before anything is encoded, for each expert behind an HTTP interface. May be nil.
 	Sent func(expert string, to experts.RemoteInfo)
+	// Resumed is called before anything is encoded, for each expert of which an interrupted run left vectors of this
+	// collection, with their number: they are not made again. May be nil.
+	Resumed func(expert string, vectors int)
 	// Foreign is called before anything is encoded if some of the passages are in other languages than English and none
 	// of the experts reads more: with the codes of all their languages and the names of the experts. May be nil.
 	Foreign func(codes, experts []string)
@@ -163,19 +166,23 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 			}
 		}
 	}
+	unfinished, err := o.openUnfinished(at)
+	if err != nil {
+		return made, err
+	}
+	defer func() { err = errors.Join(err, unfinished.close(err == nil)) }()
 	for _, e := range loaded.Searched {
 		if to := e.Remote(); to != nil && o.Sent != nil {
 			o.Sent(e.Name(), *to)
 		}
-		encoder, done, failed := o.keepSent(at, e)
-		if failed != nil {
-			return made, failed
+		encoder, err := unfinished.keep(e, o.Resumed)
+		if err != nil {
+			return made, err
 		}
-		defer func() { err = errors.Join(err, done(err == nil)) }()
 		o.Build.Experts = append(o.Build.Experts, encoder)
 	}
 	o.Build.Progress = withTokens(loaded, o.Build.Progress)
-	o.Build.Shared = experts.SharedPasses(loaded.Searched)
+	o.Build.Shared = unfinished.keepShared(experts.SharedPasses(loaded.Searched))
 
 	type passagesRead struct{ cut, unread int64 }
 	ofSample := map[*experts.Expert]passagesRead{}

@@ -32,10 +32,13 @@ type Ahead struct {
 	store.PassageEncoder
 	path string
 
+	room func(bytes int64) bool // of OpenUnfinished; nil: of OpenAhead
+
 	mu    sync.RWMutex
 	file  *os.File // nil after Close
 	end   int64
 	known map[version]place
+	full  bool // nothing more is kept
 }
 
 type version [16]byte
@@ -63,6 +66,20 @@ func OpenAhead(path string, encoder store.PassageEncoder) (*Ahead, error) {
 	}
 	return a, nil
 }
+
+// OpenUnfinished opens a file as OpenAhead does, for a process that encodes each passage once: what is added is for a
+// later process, and takes no memory here. Before vectors are added, room is called with the bytes that the file then
+// has. Once it returns false, or the file cannot be written, nothing more is kept, which is no error.
+func OpenUnfinished(path string, encoder store.PassageEncoder, room func(bytes int64) bool) (*Ahead, error) {
+	a, err := OpenAhead(path, encoder)
+	if err == nil {
+		a.room = room
+	}
+	return a, err
+}
+
+// Loaded returns how many vectors the file has of which this process knows: of OpenUnfinished, those of earlier ones.
+func (a *Ahead) Loaded() int { return a.size() }
 
 // mostTokens is the most token vectors, or pairs of a sparse encoder, of a record. A
 // record with more is damaged.
@@ -93,19 +110,12 @@ func versionOf(p *corpus.Passage) (v version, err error) {
 // others, and keeps these in the file. It fails if the encoder does or the file cannot be read or written. After
 // Close it encodes all passages and keeps none.
 func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
-	vectors := make([][]float32, len(passages))
-	versions := make([]version, len(passages))
+	versions, vectors, err := a.lookUp(passages)
+	if err != nil {
+		return nil, err
+	}
 	var missing []int
-	for i := range passages {
-		var err error
-		versions[i], err = versionOf(&passages[i])
-		if err != nil {
-			return nil, err
-		}
-		vectors[i], err = a.vector(versions[i])
-		if err != nil {
-			return nil, err
-		}
+	for i := range vectors {
 		if vectors[i] == nil {
 			missing = append(missing, i)
 		}
@@ -121,19 +131,83 @@ func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 	if err != nil {
 		return nil, err
 	}
-	if len(made) != len(unknown) {
-		return nil, fmt.Errorf("the encoder gave %d vectors for %d passages", len(made), len(unknown))
+	if err := a.fill(passages, vectors, made, missing); err != nil {
+		return nil, err
+	}
+	return vectors, a.keep(versions, vectors, missing)
+}
+
+// lookUp returns the version of each passage, and its vector if the file has it, else nil. It fails if a version is not
+// one or the file cannot be read.
+func (a *Ahead) lookUp(passages []corpus.Passage) (versions []version, vectors [][]float32, err error) {
+	versions, vectors = make([]version, len(passages)), make([][]float32, len(passages))
+	for i := range passages {
+		versions[i], err = versionOf(&passages[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		vectors[i], err = a.vector(versions[i])
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return versions, vectors, nil
+}
+
+// fill puts the vectors that an encoder made for the passages with the indexes missing into vectors. It returns an
+// error if there are not as many, or one has not the expert's dimension.
+func (a *Ahead) fill(passages []corpus.Passage, vectors, made [][]float32, missing []int) error {
+	if len(made) != len(missing) {
+		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(made), len(missing))
 	}
 	for n, i := range missing {
 		if !a.fits(len(made[n])) {
-			return nil, fmt.Errorf(
+			return fmt.Errorf(
 				"the vector of passage %q has %d numbers, and the expert's vectors have %d", passages[i].ID,
 				len(made[n]), a.Dimension(),
 			)
 		}
 		vectors[i] = made[n]
 	}
-	return vectors, a.keep(versions, vectors, missing)
+	return nil
+}
+
+// EncodeShared returns a function as encode (store.SharedPass), which encodes only passages of which the file of one of
+// the experts lacks the vector, and keeps the vectors of both.
+func EncodeShared(
+	late, dense *Ahead, encode func(context.Context, []corpus.Passage) (late, dense [][]float32, err error),
+) func(context.Context, []corpus.Passage) (late, dense [][]float32, err error) {
+	return func(ctx context.Context, passages []corpus.Passage) (ofLate, ofDense [][]float32, err error) {
+		versions, ofLate, err := late.lookUp(passages)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, ofDense, err = dense.lookUp(passages)
+		if err != nil {
+			return nil, nil, err
+		}
+		var missing []int
+		var unknown []corpus.Passage
+		for i := range passages {
+			if ofLate[i] == nil || ofDense[i] == nil {
+				missing, unknown = append(missing, i), append(unknown, passages[i])
+			}
+		}
+		if len(missing) == 0 {
+			return ofLate, ofDense, ctx.Err()
+		}
+		madeLate, madeDense, err := encode(ctx, unknown)
+		if err != nil {
+			return nil, nil, err
+		}
+		err = errors.Join(
+			late.fill(passages, ofLate, madeLate, missing), dense.fill(passages, ofDense, madeDense, missing),
+		)
+		if err == nil {
+			err = errors.Join(late.keep(versions, ofLate, missing), dense.keep(versions, ofDense, missing))
+		}
+		return ofLate, ofDense, err
+	}
 }
 
 // Windows returns the encoder's own windows of a passage (store.WindowReader), and whether it leaves text of the

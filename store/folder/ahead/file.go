@@ -134,12 +134,13 @@ func (a *Ahead) vector(v version) ([]float32, error) {
 	return out, nil
 }
 
-// keep appends the vectors with the given indexes to the file, under the versions with the same indexes. After Close
-// it does nothing. It fails if the file cannot be written; then none of them counts.
+// keep appends the vectors with the given indexes to the file, under the versions with the same indexes. It does
+// nothing after Close, and once the file is full (OpenUnfinished). It fails if the file of OpenAhead cannot be written;
+// then none of them counts.
 func (a *Ahead) keep(versions []version, vectors [][]float32, places []int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.file == nil {
+	if a.file == nil || a.full {
 		return nil
 	}
 	var records []byte
@@ -154,11 +155,21 @@ func (a *Ahead) keep(versions []version, vectors [][]float32, places []int) erro
 		}
 		records = binary.LittleEndian.AppendUint32(records, crc32.Checksum(records[begin:], castagnoli()))
 	}
+	if a.room != nil && !a.room(a.end+int64(len(records))) {
+		a.full = true
+		return nil
+	}
 	if _, err := a.file.WriteAt(records, a.end); err != nil {
+		a.full = a.room != nil
+		if a.full {
+			return nil // the next record of a later process is written over what is there of these
+		}
 		return fmt.Errorf("keeping vectors in %s: %w", a.path, err)
 	}
-	for n, i := range places {
-		a.known[versions[i]] = made[n]
+	if a.room == nil {
+		for n, i := range places {
+			a.known[versions[i]] = made[n]
+		}
 	}
 	a.end += int64(len(records))
 	return nil
