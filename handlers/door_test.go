@@ -6,13 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	gotoken "go/token"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -25,8 +21,6 @@ import (
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
-
-	"github.com/go-chi/chi/v5"
 )
 
 // walked are the adapters of the program.
@@ -375,83 +369,6 @@ func TestDoorNeedsRoom(t *testing.T) {
 	if roomTakenOf(api) != 0 {
 		t.Errorf("%d bytes are taken in the end", roomTakenOf(api))
 	}
-}
-
-// TestNothingWithoutCost: an adapter or a route that does not say what it costs is not
-// served, and there is no other way to the routes than open, nor to the engine than the door.
-func TestNothingWithoutCost(t *testing.T) {
-	x := echoing(schema.ScopeSearch)
-	x.Cost = front.Cost{}
-	control, err := overload.New(1, 1, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := newAPI(t, Options{}).options
-	o.Admission = control
-	o.Adapters = []Adapter{x}
-	o.Metrics = nil
-	o.Readiness = nil
-	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "costs") {
-		t.Errorf("an adapter without a cost: %v", err)
-	}
-	api := newAPI(t, Options{Adapters: walked})
-	api.registrations = nil
-	some := schema.Operation{Method: "GET", Path: "/x"}
-	if err := api.register(chi.NewRouter(), some, front.Cost{}, (*API).getMetrics); err == nil {
-		t.Error("a route without a cost")
-	}
-	built, err := api.newRouter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := map[string]bool{}
-	for _, e := range api.registrations {
-		in[e.method+" "+e.pattern] = true
-	}
-	n := 0
-	err = chi.Walk(
-		built,
-		func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-			if n++; method != http.MethodOptions && !in[method+" "+pattern] {
-				t.Errorf("%s %s came in by another way", method, pattern)
-			}
-			return nil
-		},
-	)
-	if err != nil || n < 60 {
-		t.Errorf("%d routes, %v", n, err)
-	}
-	may := map[string]bool{"engine.go": true, "admittedengine.go": true, "health.go": true, "serve.go": true}
-	for name, file := range sources(t) {
-		ast.Inspect(file, func(n ast.Node) bool {
-			if call, ok := n.(*ast.SelectorExpr); ok && (call.Sel.Name == "loaded" || call.Sel.Name == "engine") &&
-				!may[name] {
-				if of, ok := call.X.(*ast.Ident); ok && (of.Name == "a" || of.Name == "api") {
-					t.Errorf("%s takes the engine past the door", name)
-				}
-			}
-			return true
-		})
-	}
-}
-
-// sources returns the files of this package, without its tests.
-func sources(t *testing.T) map[string]*ast.File {
-	t.Helper()
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]*ast.File{}
-	for _, e := range entries {
-		if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-			out[name], err = parser.ParseFile(gotoken.NewFileSet(), name, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	return out
 }
 
 // TestBatchOver: a batch whose searches wait ends when its time is over, and each search
