@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/store"
@@ -50,7 +51,7 @@ func (o *Options) openUnfinished(at store.Location) (*unfinishedVectors, error) 
 	removeAbandoned(all)
 	sum := sha256.Sum256([]byte(collection))
 	dir := filepath.Join(all, hex.EncodeToString(sum[:8]))
-	err = os.MkdirAll(dir, 0o700)
+	err = disk.MkdirAll(dir, 0o700)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, collectionFile), []byte(collection), 0o600)
 	}
