@@ -114,6 +114,57 @@ func TestUnreadPassagesAreDoubtful(t *testing.T) {
 	}
 }
 
+// TestUnreadPassagesAreNotRead: in a collection in two languages a reader of one marks words in the passages in that
+// one alone and changes neither order nor confidence, and a reranker of it has no part, unless all passages that it
+// would read are in its language.
+func TestUnreadPassagesAreNotRead(t *testing.T) {
+	const (
+		german  = ". Der Vogel ist grün und schläft, und die cat läuft durch den Garten zu ihm und sieht ihn."
+		english = ". The bird is green and it sleeps, and the cat is running to it through the garden."
+	)
+	for _, mixed := range []bool{false, true} {
+		s := unreadStage()
+		inGerman := map[string]bool{}
+		for i := range s.library.shelf.passages {
+			p := &s.library.shelf.passages[i]
+			if mixed && i%2 == 0 {
+				p.Text += german
+				inGerman[p.ID] = true
+			} else {
+				p.Text += english
+			}
+		}
+		asked := Request{
+			Question: "where is the green bird and how does it sleep", Fusion: methodsOf(fusion.MethodGate), K: 10,
+		}
+		before := s.ask(t, asked)
+		judged, reader := new(judge), new(marker)
+		only := learned.Languages{"en"}
+		s.config.Rerankers = []learned.LoadedReranker{{Reranker: judged, Name: "judge", Languages: only}}
+		s.config.Readers = []learned.LoadedReader{{Reader: reader, Name: "marker", Languages: only, Ranking: 1}}
+		asked.Answer = wanted(ask.AnswerOptions{Passages: 10, MinChance: new(float64)})
+		r := s.ask(t, asked)
+		unread := slices.ContainsFunc(reader.read, func(id string) bool { return inGerman[id] })
+		if len(r.Answers) == 0 || unread || (len(reader.read) < 10) != mixed {
+			t.Errorf("mixed %t: %d answers, %q were read", mixed, len(r.Answers), reader.read)
+		}
+		for _, x := range r.Answers {
+			if inGerman[x.Passage] {
+				t.Errorf("words of the German passage %s are marked", x.Passage)
+			}
+		}
+		if mixed && !slices.Equal(ids(before.Results), ids(r.Results)) {
+			t.Errorf("the reader of some passages changed their order: %q, before %q", ids(r.Results), ids(before.Results))
+		}
+		asked.Answer = ask.AnswerOptions{}
+		asked.Rerank = ask.RerankOptions{Asked: true, Wanted: true}
+		r = s.ask(t, asked)
+		if (len(judged.scored) == 0) != mixed || (len(r.Notes) == 1) != mixed {
+			t.Errorf("mixed %t: %d passages were reranked, notes %q", mixed, len(judged.scored), r.Notes)
+		}
+	}
+}
+
 // TestVerdictOfForeignSources: where an encoder of its own is the only dense source, the verdict and the confidence are
 // those that were fitted for it; where late interaction takes part, those of the default.
 func TestVerdictOfForeignSources(t *testing.T) {

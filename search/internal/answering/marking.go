@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 
 // MarkAnswers lets the reader mark answers in the first passages, and sets a.Extracts, the order of these passages and
 // the confidences by what it says. If the reader fails or runs out of time, there are no extracts, and a note under
-// Degraded says so. It does not ask the reader about a question of one word or in a script that it was not trained on.
+// Degraded says so. It does not ask the reader about a question of one word or in a script that it was not trained on,
+// nor about passages in a language that it does not read; beside those, order and confidences stay as they are.
 // It fails if a passage cannot be read from the collection. It adds the number of passages that were read only in part
 // to a.ReadPartly.
 func (a *Answer) MarkAnswers(ctx context.Context) error {
@@ -44,14 +46,7 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 	}
 	within, cancel := leaveTimeToFetch(ctx)
 	defer cancel()
-	var readings []learned.ReadResult
-	err = run.Guard(func() (err error) {
-		readings, err = reader.Read(within, a.Found.Inquiry.Question, passages)
-		if err == nil && len(readings) != len(passages) {
-			err = fmt.Errorf("the reader read %d passages of %d", len(readings), len(passages))
-		}
-		return err
-	})
+	readings, all, err := a.readPassagesBy(within, reader, passages)
 	if err != nil {
 		a.noteUnanswered(ctx, err)
 		return nil
@@ -62,15 +57,51 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 		}
 	}
 	read := extract.Read{Passages: passages, Readings: readings}
-	if a.ranksByReader() {
+	if all && a.ranksByReader() {
 		a.rankBy(&read, first)
 	}
 	a.Extracts = a.extract(ctx, &read)
 	a.read = read.Passages
-	if len(a.Rankings[0].Items) > 0 && a.Plan.Methods[0].WeighsByQuestion() {
+	if all && len(a.Rankings[0].Items) > 0 && a.Plan.Methods[0].WeighsByQuestion() {
 		a.setChancesByReader(&read)
 	}
 	return nil
+}
+
+// readPassagesBy returns the reader's readings of the passages, in their order. One of a passage in a language that it
+// does not read is as that of an empty text, and all is false then. It fails if the reader does or ctx ends.
+func (a *Answer) readPassagesBy(
+	ctx context.Context,
+	reader *learned.LoadedReader,
+	passages []corpus.Passage,
+) (readings []learned.ReadResult, all bool, err error) {
+	var read []corpus.Passage
+	var at []int // their places in passages
+	for i := range passages {
+		if a.Found.ReadsPassage(reader.Languages, &passages[i]) {
+			read, at = append(read, passages[i]), append(at, i)
+		}
+	}
+	nothing := math.Inf(-1)
+	readings = slices.Repeat([]learned.ReadResult{{Select: nothing, Starts: nothing, Ends: nothing}}, len(passages))
+	if len(read) == 0 {
+		a.Notes = append(a.Notes, reader.Name+" does not read the language of the passages: it marks no words")
+		return readings, false, nil
+	}
+	err = run.Guard(func() error {
+		own, err := reader.Read(ctx, a.Found.Inquiry.Question, read)
+		if err == nil && len(own) != len(read) {
+			err = fmt.Errorf("the reader read %d passages of %d", len(own), len(read))
+		}
+		if err != nil {
+			return err
+		}
+		for i := range own {
+			readings[at[i]] = own[i]
+		}
+		return nil
+	})
+	return readings, len(read) == len(passages), err
 }
 
 // setChancesByReader replaces the chance that the collection answers, and the confidence, by those with the reader, if

@@ -19,9 +19,9 @@ import (
 )
 
 // Rerank lets the reranker score the first passages, orders them by both scores, and sets a.ToRead by that order. If
-// the reranker fails, runs out of time, or was not trained on the question's script, the order stays as it is, and a
-// note says so. If the server decides (Plan.RerankAuto), the order also stays where reranking does not pay or takes too
-// long. It fails if passages cannot be read from the collection.
+// the reranker fails, runs out of time, or was not trained on the question's script or on the language of one of these
+// passages, the order stays as it is, and a note says so. If the server decides (Plan.RerankAuto), the order also stays
+// where reranking does not pay or takes too long. It fails if passages cannot be read from the collection.
 func (a *Answer) Rerank(ctx context.Context) error {
 	x := a.Plan.Reranker
 	r := &a.Rankings[0]
@@ -36,15 +36,18 @@ func (a *Answer) Rerank(ctx context.Context) error {
 		}
 	}
 	if words, _, unknown := x.KnownWords(a.Asked); within > 0 && (2*unknown > words || !a.Found.Reads(x.Languages)) {
-		if !a.Plan.RerankAuto {
-			a.Notes = append(a.Notes, x.Name+" was not trained on the language of the question: it has no part in the ranking")
-		}
+		a.noteUnreadByReranker(x)
 		within = 0
 	}
 	if within > 0 {
 		first, passages, err := a.Texts(ctx, r.Items[:within])
 		if err != nil {
 			return err
+		}
+		if slices.ContainsFunc(passages, func(p corpus.Passage) bool { return !a.Found.ReadsPassage(x.Languages, &p) }) {
+			a.noteUnreadByReranker(x)
+			a.setToRead()
+			return nil
 		}
 		rerankScores, err := a.scorePassages(ctx, x, passages)
 		if err != nil {
@@ -62,6 +65,15 @@ func (a *Answer) Rerank(ctx context.Context) error {
 	}
 	a.setToRead()
 	return nil
+}
+
+// noteUnreadByReranker adds a note to a.Notes that the reranker has no part in the ranking, if the request asked for
+// it.
+func (a *Answer) noteUnreadByReranker(x *learned.LoadedReranker) {
+	if !a.Plan.RerankAuto {
+		a.Notes = append(a.Notes, x.Name+" was not trained on the language of the question, or of a passage that was found: "+
+			"it has no part in the ranking")
+	}
 }
 
 // scoresOf returns the items' scores, in their order.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/languages"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/learned"
@@ -85,6 +86,16 @@ func (p *Panel) languagesOf(wanted []int) (restricted learned.Languages, matters
 // collection. Languages that are not known count as read.
 func (p *Findings) Reads(by learned.Languages) bool {
 	return by.Reads(p.language) && by.ReadsAny(p.languages)
+}
+
+// ReadsPassage reports whether a model that reads the languages by can read a passage. It is true in a collection in
+// one language, and for a passage of which it is not clear in which of the collection's it is.
+func (p *Findings) ReadsPassage(by learned.Languages, passage *corpus.Passage) bool {
+	if by == nil || len(p.languages) < 2 {
+		return true
+	}
+	code := languages.OfPassage(passage.Title, passage.Text)
+	return !slices.Contains(p.languages, code) || by.Reads(code)
 }
 
 // OwnLanguage reports whether the question is in one of the collection's languages; false if these are not known.
