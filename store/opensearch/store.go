@@ -228,19 +228,25 @@ func (s *Store) Calibrate(ctx context.Context, text string) error {
 
 // Configure keeps the text of a collection's settings with the index; "" means none. The manifest of s stays as it
 // was, for those who search it; the next Look has the new one. It returns ErrUnfinished if the index has no manifest
-// yet.
+// yet, a *cluster.BlockedError if the cluster has blocked the index, and a *SilentError if it does not answer.
 func (s *Store) Configure(ctx context.Context, text string) error {
+	began := time.Now()
 	now, err := open(ctx, s.client, s.index, bulkPatience) // so that who searches s has the manifest as it was
-	if err != nil {
-		return err
+	if err == nil {
+		err = now.changeMeta(ctx, nil, func(about *schema.Meta) error {
+			if about.Manifest == nil {
+				return schema.ErrUnfinished
+			}
+			about.Manifest.Settings = text
+			return nil
+		})
 	}
-	return now.changeMeta(ctx, nil, func(about *schema.Meta) error {
-		if about.Manifest == nil {
-			return schema.ErrUnfinished
-		}
-		about.Manifest.Settings = text
-		return nil
-	})
+	silent := ctx.Err() == nil && !errors.As(err, new(*cluster.BlockedError)) &&
+		errors.As(cluster.Unavailable(err), new(*store.UnavailableError))
+	if silent {
+		return &SilentError{s.index, time.Since(began).Round(time.Second), err}
+	}
+	return err
 }
 
 // putMapping writes _meta and adds fields to the mapping; nil adds none. On success s.about is the new one. Only
