@@ -173,7 +173,7 @@ func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([
 	for _, n := range nodes {
 		top.Push(rank.Hit{Ordinal: rank.Ordinal(n.Key), Score: x.kernels.Dot(query, x.Vector(rank.Ordinal(n.Key)))})
 	}
-	hits, err := x.sortedHits(top)
+	hits, err := x.sortedHits(top.Sorted())
 	return hits, SearchStats{Scored: len(nodes)}, err
 }
 

@@ -25,7 +25,7 @@ type hnswScratch struct {
 	graph.Searcher
 	candidates []uint32 // rows
 	scores     []float32
-	top        rank.TopK
+	order      []uint64 // the keys of hits
 }
 
 // buildHNSW writes the graph of v's vectors to path. It fails if ctx ends, and then leaves no file.
@@ -202,11 +202,20 @@ func (x *hnsw) rescoreFirst(s *hnswScratch, query []float32, k, n int) ([]rank.H
 		s.scores = make([]float32, n)
 	}
 	x.kernels.DotGather(query, x.rows, rows, s.scores)
-	s.top.Reset(k)
+	s.order = s.order[:0]
 	for i, row := range rows {
-		s.top.Push(rank.Hit{Ordinal: rank.Ordinal(row), Score: s.scores[i]})
+		hit := rank.Hit{Ordinal: rank.Ordinal(row), Score: s.scores[i]}
+		if math.IsNaN(float64(hit.Score)) {
+			return x.sortedHits([]rank.Hit{hit})
+		}
+		s.order = append(s.order, hit.Key())
 	}
-	return x.sortedHits(&s.top)
+	slices.Sort(s.order)
+	hits := make([]rank.Hit, min(k, n))
+	for i := range hits {
+		hits[i] = rank.HitOf(s.order[i])
+	}
+	return hits, nil
 }
 
 // Verify compares the checksums of the graph and of the vectors, unless that was done. It returns a *DamageError, or

@@ -29,7 +29,7 @@ func (v *Vectors) scanVectors(ctx context.Context, query []float32, o SearchOpti
 		v.kernels.DotRows(query, v.rows[low*v.dim:], part)
 		pushScores(top, low, part, 0, 1)
 	}
-	hits, err := v.sortedHits(top)
+	hits, err := v.sortedHits(top.Sorted())
 	return hits, SearchStats{Scored: v.count, Exact: true}, err
 }
 
@@ -49,7 +49,7 @@ func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptio
 			top.Push(rank.Hit{Ordinal: rank.Ordinal(id), Score: scores[i]})
 		}
 	}
-	hits, err := v.sortedHits(top)
+	hits, err := v.sortedHits(top.Sorted())
 	return hits, SearchStats{Scored: len(ids), Exact: true}, err
 }
 
@@ -103,7 +103,7 @@ func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) (
 			}
 		}
 		for i := range n {
-			hits, err := v.sortedHits(tops[i])
+			hits, err := v.sortedHits(tops[i].Sorted())
 			if err != nil {
 				return nil, err
 			}
@@ -115,8 +115,7 @@ func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) (
 }
 
 // sortedHits returns the hits in top, sorted. It fails if a score is NaN, which only damaged vectors give.
-func (v *Vectors) sortedHits(top *rank.TopK) ([]rank.Hit, error) {
-	hits := top.Sorted()
+func (v *Vectors) sortedHits(hits []rank.Hit) ([]rank.Hit, error) {
 	for _, h := range hits {
 		if math.IsNaN(float64(h.Score)) {
 			return nil, fmt.Errorf(

@@ -945,8 +945,8 @@ done:
 	RET
 
 // func codeGatherAVX2(query *int8, codes *byte, stride int, ids *uint32, n int, out *int32)
-// Requires: AVX, AVX2
-TEXT ·codeGatherAVX2(SB), NOSPLIT, $0-48
+// Requires: AVX, AVX2, MMX+
+TEXT ·codeGatherAVX2(SB), NOSPLIT, $8-48
 	MOVQ         query+0(FP), AX
 	MOVQ         codes+8(FP), CX
 	MOVQ         stride+16(FP), DX
@@ -960,9 +960,9 @@ TEXT ·codeGatherAVX2(SB), NOSPLIT, $0-48
 	VMOVD        R8, X1
 	VPBROADCASTD X1, Y1
 
-rows4:
-	CMPQ  SI, $0x04
-	JL    rows4done
+pass0rows4:
+	CMPQ  SI, $0x0c
+	JL    pass0rows4done
 	MOVL  (BX), R8
 	IMULQ DX, R8
 	ADDQ  CX, R8
@@ -976,16 +976,28 @@ rows4:
 	IMULQ DX, R11
 	ADDQ  CX, R11
 	ADDQ  $0x00000010, BX
+	MOVL  16(BX), R12
+	IMULQ DX, R12
+	ADDQ  CX, R12
+	MOVL  20(BX), R13
+	IMULQ DX, R13
+	ADDQ  CX, R13
+	MOVL  24(BX), R14
+	IMULQ DX, R14
+	ADDQ  CX, R14
+	MOVL  28(BX), R15
+	IMULQ DX, R15
+	ADDQ  CX, R15
 	VPXOR X2, X2, X2
 	VPXOR X3, X3, X3
 	VPXOR X4, X4, X4
 	VPXOR X5, X5, X5
-	XORQ  R12, R12
+	XORQ  BP, BP
 
-rows4line:
-	VMOVDQU      (AX)(R12*2), Y6
-	VMOVDQU      64(AX)(R12*2), Y7
-	VMOVDQU      (R8)(R12*1), Y8
+pass0rows4line:
+	VMOVDQU      (AX)(BP*2), Y6
+	VMOVDQU      64(AX)(BP*2), Y7
+	VMOVDQU      (R8)(BP*1), Y8
 	VPSRLW       $0x04, Y8, Y9
 	VPAND        Y0, Y8, Y8
 	VPAND        Y0, Y9, Y9
@@ -994,7 +1006,7 @@ rows4line:
 	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y2, Y2
-	VMOVDQU      (R9)(R12*1), Y8
+	VMOVDQU      (R9)(BP*1), Y8
 	VPSRLW       $0x04, Y8, Y9
 	VPAND        Y0, Y8, Y8
 	VPAND        Y0, Y9, Y9
@@ -1003,7 +1015,7 @@ rows4line:
 	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VMOVDQU      (R10)(R12*1), Y8
+	VMOVDQU      (R10)(BP*1), Y8
 	VPSRLW       $0x04, Y8, Y9
 	VPAND        Y0, Y8, Y8
 	VPAND        Y0, Y9, Y9
@@ -1012,7 +1024,7 @@ rows4line:
 	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y4, Y4
-	VMOVDQU      (R11)(R12*1), Y8
+	VMOVDQU      (R11)(BP*1), Y8
 	VPSRLW       $0x04, Y8, Y9
 	VPAND        Y0, Y8, Y8
 	VPAND        Y0, Y9, Y9
@@ -1021,9 +1033,13 @@ rows4line:
 	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y5, Y5
-	VMOVDQU      32(AX)(R12*2), Y6
-	VMOVDQU      96(AX)(R12*2), Y7
-	VMOVDQU      32(R8)(R12*1), Y8
+	PREFETCHT0   (R12)(BP*1)
+	PREFETCHT0   (R13)(BP*1)
+	PREFETCHT0   (R14)(BP*1)
+	PREFETCHT0   (R15)(BP*1)
+	VMOVDQU      32(AX)(BP*2), Y6
+	VMOVDQU      96(AX)(BP*2), Y7
+	VMOVDQU      32(R8)(BP*1), Y8
 	VPSRLW       $0x04, Y8, Y9
 	VPAND        Y0, Y8, Y8
 	VPAND        Y0, Y9, Y9
@@ -1032,7 +1048,7 @@ rows4line:
 	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y2, Y2
-	VMOVDQU      32(R9)(R12*1), Y8
+	VMOVDQU      32(R9)(BP*1), Y8
 	VPSRLW       $0x04, Y8, Y9
 	VPAND        Y0, Y8, Y8
 	VPAND        Y0, Y9, Y9
@@ -1041,7 +1057,7 @@ rows4line:
 	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VMOVDQU      32(R10)(R12*1), Y8
+	VMOVDQU      32(R10)(BP*1), Y8
 	VPSRLW       $0x04, Y8, Y9
 	VPAND        Y0, Y8, Y8
 	VPAND        Y0, Y9, Y9
@@ -1050,7 +1066,7 @@ rows4line:
 	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y4, Y4
-	VMOVDQU      32(R11)(R12*1), Y8
+	VMOVDQU      32(R11)(BP*1), Y8
 	VPSRLW       $0x04, Y8, Y9
 	VPAND        Y0, Y8, Y8
 	VPAND        Y0, Y9, Y9
@@ -1059,9 +1075,9 @@ rows4line:
 	VPADDW       Y9, Y8, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y5, Y5
-	ADDQ         $0x40, R12
-	CMPQ         R12, DX
-	JL           rows4line
+	ADDQ         $0x40, BP
+	CMPQ         BP, DX
+	JL           pass0rows4line
 	VPHADDD      Y3, Y2, Y2
 	VPHADDD      Y5, Y4, Y4
 	VPHADDD      Y4, Y2, Y2
@@ -1070,20 +1086,133 @@ rows4line:
 	VMOVDQU      X2, (DI)
 	ADDQ         $0x10, DI
 	SUBQ         $0x04, SI
-	JMP          rows4
+	JMP          pass0rows4
 
-rows4done:
-rows1:
+pass0rows4done:
+pass1rows4:
+	CMPQ  SI, $0x04
+	JL    pass1rows4done
+	MOVL  (BX), R8
+	IMULQ DX, R8
+	ADDQ  CX, R8
+	MOVL  4(BX), R9
+	IMULQ DX, R9
+	ADDQ  CX, R9
+	MOVL  8(BX), R10
+	IMULQ DX, R10
+	ADDQ  CX, R10
+	MOVL  12(BX), R11
+	IMULQ DX, R11
+	ADDQ  CX, R11
+	ADDQ  $0x00000010, BX
+	VPXOR X10, X10, X10
+	VPXOR X11, X11, X11
+	VPXOR X12, X12, X12
+	VPXOR X13, X13, X13
+	XORQ  R12, R12
+
+pass1rows4line:
+	VMOVDQU      (AX)(R12*2), Y2
+	VMOVDQU      64(AX)(R12*2), Y3
+	VMOVDQU      (R8)(R12*1), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y0, Y4, Y4
+	VPAND        Y0, Y5, Y5
+	VPMADDUBSW   Y2, Y4, Y4
+	VPMADDUBSW   Y3, Y5, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPADDD       Y4, Y10, Y10
+	VMOVDQU      (R9)(R12*1), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y0, Y4, Y4
+	VPAND        Y0, Y5, Y5
+	VPMADDUBSW   Y2, Y4, Y4
+	VPMADDUBSW   Y3, Y5, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPADDD       Y4, Y11, Y11
+	VMOVDQU      (R10)(R12*1), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y0, Y4, Y4
+	VPAND        Y0, Y5, Y5
+	VPMADDUBSW   Y2, Y4, Y4
+	VPMADDUBSW   Y3, Y5, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPADDD       Y4, Y12, Y12
+	VMOVDQU      (R11)(R12*1), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y0, Y4, Y4
+	VPAND        Y0, Y5, Y5
+	VPMADDUBSW   Y2, Y4, Y4
+	VPMADDUBSW   Y3, Y5, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPADDD       Y4, Y13, Y13
+	VMOVDQU      32(AX)(R12*2), Y2
+	VMOVDQU      96(AX)(R12*2), Y3
+	VMOVDQU      32(R8)(R12*1), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y0, Y4, Y4
+	VPAND        Y0, Y5, Y5
+	VPMADDUBSW   Y2, Y4, Y4
+	VPMADDUBSW   Y3, Y5, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPADDD       Y4, Y10, Y10
+	VMOVDQU      32(R9)(R12*1), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y0, Y4, Y4
+	VPAND        Y0, Y5, Y5
+	VPMADDUBSW   Y2, Y4, Y4
+	VPMADDUBSW   Y3, Y5, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPADDD       Y4, Y11, Y11
+	VMOVDQU      32(R10)(R12*1), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y0, Y4, Y4
+	VPAND        Y0, Y5, Y5
+	VPMADDUBSW   Y2, Y4, Y4
+	VPMADDUBSW   Y3, Y5, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPADDD       Y4, Y12, Y12
+	VMOVDQU      32(R11)(R12*1), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y0, Y4, Y4
+	VPAND        Y0, Y5, Y5
+	VPMADDUBSW   Y2, Y4, Y4
+	VPMADDUBSW   Y3, Y5, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPADDD       Y4, Y13, Y13
+	ADDQ         $0x40, R12
+	CMPQ         R12, DX
+	JL           pass1rows4line
+	VPHADDD      Y11, Y10, Y10
+	VPHADDD      Y13, Y12, Y12
+	VPHADDD      Y12, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, X2
+	VPADDD       X2, X10, X10
+	VMOVDQU      X10, (DI)
+	ADDQ         $0x10, DI
+	SUBQ         $0x04, SI
+	JMP          pass1rows4
+
+pass1rows4done:
+pass2rows1:
 	CMPQ  SI, $0x01
-	JL    rows1done
+	JL    pass2rows1done
 	MOVL  (BX), R8
 	IMULQ DX, R8
 	ADDQ  CX, R8
 	ADDQ  $0x00000004, BX
-	VPXOR X10, X10, X10
+	VPXOR X14, X14, X14
 	XORQ  R9, R9
 
-rows1line:
+pass2rows1line:
 	VMOVDQU      (AX)(R9*2), Y2
 	VMOVDQU      64(AX)(R9*2), Y3
 	VMOVDQU      (R8)(R9*1), Y4
@@ -1094,7 +1223,7 @@ rows1line:
 	VPMADDUBSW   Y3, Y5, Y5
 	VPADDW       Y5, Y4, Y4
 	VPMADDWD     Y1, Y4, Y4
-	VPADDD       Y4, Y10, Y10
+	VPADDD       Y4, Y14, Y14
 	VMOVDQU      32(AX)(R9*2), Y2
 	VMOVDQU      96(AX)(R9*2), Y3
 	VMOVDQU      32(R8)(R9*1), Y4
@@ -1105,26 +1234,26 @@ rows1line:
 	VPMADDUBSW   Y3, Y5, Y5
 	VPADDW       Y5, Y4, Y4
 	VPMADDWD     Y1, Y4, Y4
-	VPADDD       Y4, Y10, Y10
+	VPADDD       Y4, Y14, Y14
 	ADDQ         $0x40, R9
 	CMPQ         R9, DX
-	JL           rows1line
-	VEXTRACTI128 $0x01, Y10, X2
-	VPADDD       X2, X10, X10
-	VPHADDD      X10, X10, X10
-	VPHADDD      X10, X10, X10
-	VMOVD        X10, (DI)
+	JL           pass2rows1line
+	VEXTRACTI128 $0x01, Y14, X2
+	VPADDD       X2, X14, X14
+	VPHADDD      X14, X14, X14
+	VPHADDD      X14, X14, X14
+	VMOVD        X14, (DI)
 	ADDQ         $0x04, DI
 	SUBQ         $0x01, SI
-	JMP          rows1
+	JMP          pass2rows1
 
-rows1done:
+pass2rows1done:
 	VZEROUPPER
 	RET
 
 // func codeGatherVNNI(query *int8, codes *byte, stride int, ids *uint32, n int, out *int32)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
-TEXT ·codeGatherVNNI(SB), NOSPLIT, $0-48
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
+TEXT ·codeGatherVNNI(SB), NOSPLIT, $8-48
 	MOVQ         query+0(FP), AX
 	MOVQ         codes+8(FP), CX
 	MOVQ         stride+16(FP), DX
@@ -1134,9 +1263,9 @@ TEXT ·codeGatherVNNI(SB), NOSPLIT, $0-48
 	MOVL         $0x0f0f0f0f, R8
 	VPBROADCASTD R8, Z0
 
-rows4:
-	CMPQ  SI, $0x04
-	JL    rows4done
+pass0rows4:
+	CMPQ  SI, $0x0c
+	JL    pass0rows4done
 	MOVL  (BX), R8
 	IMULQ DX, R8
 	ADDQ  CX, R8
@@ -1150,42 +1279,58 @@ rows4:
 	IMULQ DX, R11
 	ADDQ  CX, R11
 	ADDQ  $0x00000010, BX
+	MOVL  16(BX), R12
+	IMULQ DX, R12
+	ADDQ  CX, R12
+	MOVL  20(BX), R13
+	IMULQ DX, R13
+	ADDQ  CX, R13
+	MOVL  24(BX), R14
+	IMULQ DX, R14
+	ADDQ  CX, R14
+	MOVL  28(BX), R15
+	IMULQ DX, R15
+	ADDQ  CX, R15
 	VPXOR X1, X1, X1
 	VPXOR X2, X2, X2
 	VPXOR X3, X3, X3
 	VPXOR X4, X4, X4
-	XORQ  R12, R12
+	XORQ  BP, BP
 
-rows4line:
-	VMOVDQU32     (AX)(R12*2), Z5
-	VMOVDQU32     64(AX)(R12*2), Z6
-	VMOVDQU32     (R8)(R12*1), Z7
+pass0rows4line:
+	VMOVDQU32     (AX)(BP*2), Z5
+	VMOVDQU32     64(AX)(BP*2), Z6
+	VMOVDQU32     (R8)(BP*1), Z7
 	VPSRLW        $0x04, Z7, Z8
 	VPANDD        Z0, Z7, Z7
 	VPANDD        Z0, Z8, Z8
 	VPDPBUSD      Z5, Z7, Z1
 	VPDPBUSD      Z6, Z8, Z1
-	VMOVDQU32     (R9)(R12*1), Z7
+	VMOVDQU32     (R9)(BP*1), Z7
 	VPSRLW        $0x04, Z7, Z8
 	VPANDD        Z0, Z7, Z7
 	VPANDD        Z0, Z8, Z8
 	VPDPBUSD      Z5, Z7, Z2
 	VPDPBUSD      Z6, Z8, Z2
-	VMOVDQU32     (R10)(R12*1), Z7
+	VMOVDQU32     (R10)(BP*1), Z7
 	VPSRLW        $0x04, Z7, Z8
 	VPANDD        Z0, Z7, Z7
 	VPANDD        Z0, Z8, Z8
 	VPDPBUSD      Z5, Z7, Z3
 	VPDPBUSD      Z6, Z8, Z3
-	VMOVDQU32     (R11)(R12*1), Z7
+	VMOVDQU32     (R11)(BP*1), Z7
 	VPSRLW        $0x04, Z7, Z8
 	VPANDD        Z0, Z7, Z7
 	VPANDD        Z0, Z8, Z8
 	VPDPBUSD      Z5, Z7, Z4
 	VPDPBUSD      Z6, Z8, Z4
-	ADDQ          $0x40, R12
-	CMPQ          R12, DX
-	JL            rows4line
+	PREFETCHT0    (R12)(BP*1)
+	PREFETCHT0    (R13)(BP*1)
+	PREFETCHT0    (R14)(BP*1)
+	PREFETCHT0    (R15)(BP*1)
+	ADDQ          $0x40, BP
+	CMPQ          BP, DX
+	JL            pass0rows4line
 	VEXTRACTI64X4 $0x01, Z1, Y5
 	VPADDD        Y5, Y1, Y1
 	VEXTRACTI64X4 $0x01, Z2, Y5
@@ -1202,43 +1347,114 @@ rows4line:
 	VMOVDQU       X1, (DI)
 	ADDQ          $0x10, DI
 	SUBQ          $0x04, SI
-	JMP           rows4
+	JMP           pass0rows4
 
-rows4done:
-rows1:
+pass0rows4done:
+pass1rows4:
+	CMPQ  SI, $0x04
+	JL    pass1rows4done
+	MOVL  (BX), R8
+	IMULQ DX, R8
+	ADDQ  CX, R8
+	MOVL  4(BX), R9
+	IMULQ DX, R9
+	ADDQ  CX, R9
+	MOVL  8(BX), R10
+	IMULQ DX, R10
+	ADDQ  CX, R10
+	MOVL  12(BX), R11
+	IMULQ DX, R11
+	ADDQ  CX, R11
+	ADDQ  $0x00000010, BX
+	VPXOR X9, X9, X9
+	VPXOR X10, X10, X10
+	VPXOR X11, X11, X11
+	VPXOR X12, X12, X12
+	XORQ  R12, R12
+
+pass1rows4line:
+	VMOVDQU32     (AX)(R12*2), Z1
+	VMOVDQU32     64(AX)(R12*2), Z2
+	VMOVDQU32     (R8)(R12*1), Z3
+	VPSRLW        $0x04, Z3, Z4
+	VPANDD        Z0, Z3, Z3
+	VPANDD        Z0, Z4, Z4
+	VPDPBUSD      Z1, Z3, Z9
+	VPDPBUSD      Z2, Z4, Z9
+	VMOVDQU32     (R9)(R12*1), Z3
+	VPSRLW        $0x04, Z3, Z4
+	VPANDD        Z0, Z3, Z3
+	VPANDD        Z0, Z4, Z4
+	VPDPBUSD      Z1, Z3, Z10
+	VPDPBUSD      Z2, Z4, Z10
+	VMOVDQU32     (R10)(R12*1), Z3
+	VPSRLW        $0x04, Z3, Z4
+	VPANDD        Z0, Z3, Z3
+	VPANDD        Z0, Z4, Z4
+	VPDPBUSD      Z1, Z3, Z11
+	VPDPBUSD      Z2, Z4, Z11
+	VMOVDQU32     (R11)(R12*1), Z3
+	VPSRLW        $0x04, Z3, Z4
+	VPANDD        Z0, Z3, Z3
+	VPANDD        Z0, Z4, Z4
+	VPDPBUSD      Z1, Z3, Z12
+	VPDPBUSD      Z2, Z4, Z12
+	ADDQ          $0x40, R12
+	CMPQ          R12, DX
+	JL            pass1rows4line
+	VEXTRACTI64X4 $0x01, Z9, Y1
+	VPADDD        Y1, Y9, Y9
+	VEXTRACTI64X4 $0x01, Z10, Y1
+	VPADDD        Y1, Y10, Y10
+	VEXTRACTI64X4 $0x01, Z11, Y1
+	VPADDD        Y1, Y11, Y11
+	VEXTRACTI64X4 $0x01, Z12, Y1
+	VPADDD        Y1, Y12, Y12
+	VPHADDD       Y10, Y9, Y9
+	VPHADDD       Y12, Y11, Y11
+	VPHADDD       Y11, Y9, Y9
+	VEXTRACTI128  $0x01, Y9, X1
+	VPADDD        X1, X9, X9
+	VMOVDQU       X9, (DI)
+	ADDQ          $0x10, DI
+	SUBQ          $0x04, SI
+	JMP           pass1rows4
+
+pass1rows4done:
+pass2rows1:
 	CMPQ  SI, $0x01
-	JL    rows1done
+	JL    pass2rows1done
 	MOVL  (BX), R8
 	IMULQ DX, R8
 	ADDQ  CX, R8
 	ADDQ  $0x00000004, BX
-	VPXOR X9, X9, X9
+	VPXOR X13, X13, X13
 	XORQ  R9, R9
 
-rows1line:
+pass2rows1line:
 	VMOVDQU32     (AX)(R9*2), Z1
 	VMOVDQU32     64(AX)(R9*2), Z2
 	VMOVDQU32     (R8)(R9*1), Z3
 	VPSRLW        $0x04, Z3, Z4
 	VPANDD        Z0, Z3, Z3
 	VPANDD        Z0, Z4, Z4
-	VPDPBUSD      Z1, Z3, Z9
-	VPDPBUSD      Z2, Z4, Z9
+	VPDPBUSD      Z1, Z3, Z13
+	VPDPBUSD      Z2, Z4, Z13
 	ADDQ          $0x40, R9
 	CMPQ          R9, DX
-	JL            rows1line
-	VEXTRACTI64X4 $0x01, Z9, Y1
-	VPADDD        Y1, Y9, Y9
-	VEXTRACTI128  $0x01, Y9, X1
-	VPADDD        X1, X9, X9
-	VPHADDD       X9, X9, X9
-	VPHADDD       X9, X9, X9
-	VMOVD         X9, (DI)
+	JL            pass2rows1line
+	VEXTRACTI64X4 $0x01, Z13, Y1
+	VPADDD        Y1, Y13, Y13
+	VEXTRACTI128  $0x01, Y13, X1
+	VPADDD        X1, X13, X13
+	VPHADDD       X13, X13, X13
+	VPHADDD       X13, X13, X13
+	VMOVD         X13, (DI)
 	ADDQ          $0x04, DI
 	SUBQ          $0x01, SI
-	JMP           rows1
+	JMP           pass2rows1
 
-rows1done:
+pass2rows1done:
 	VZEROUPPER
 	RET
 

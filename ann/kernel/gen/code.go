@@ -41,13 +41,26 @@ func codeDots(v nibblewise) {
 	out := Load(Param("out"), GP64())
 	v.prepare()
 
-	for _, width := range []int{4, 1} {
-		loop, done := fmt.Sprintf("rows%d", width), fmt.Sprintf("rows%ddone", width)
+	for pass, width := range []int{4, 4, 1} {
+		loop, done := fmt.Sprintf("pass%drows%d", pass, width), fmt.Sprintf("pass%drows%ddone", pass, width)
 		Label(loop)
-		CMPQ(n, U8(width))
+		if pass == 0 {
+			CMPQ(n, U8(3*width))
+		} else {
+			CMPQ(n, U8(width))
+		}
 		JL(LabelRef(done))
 		rows := cursor.rows(width)
 		cursor.advance(width)
+		var next []reg.GPVirtual
+		if pass == 0 {
+			ahead := cursor
+			for i := range width {
+				r := GP64()
+				ahead.at(width+i, r)
+				next = append(next, r)
+			}
+		}
 		sums := make([]reg.VecVirtual, width)
 		for i := range sums {
 			sums[i] = v.register()
@@ -61,6 +74,11 @@ func codeDots(v nibblewise) {
 			high := v.query(Mem{Base: query, Index: at, Scale: 2, Disp: 64 + offset})
 			for i, row := range rows {
 				v.add(low, high, Mem{Base: row, Index: at, Scale: 1, Disp: offset}, sums[i])
+			}
+			if offset == 0 {
+				for _, r := range next {
+					PREFETCHT0(Mem{Base: r, Index: at, Scale: 1})
+				}
 			}
 		}
 		ADDQ(U8(64), at)
