@@ -64,8 +64,9 @@ type SearchOptions struct {
 	Ef     int     // efSearch: candidates kept on the way; 0 is max(120, 3·K), and less than K is K
 	Exact  bool    // compare with every vector
 	Filter *Filter // the ordinals that may be found; nil is all
-	// Walk searches the graph even if comparing all vectors that may be found is
-	// estimated to be faster. It is for measuring that estimate.
+	// Walk searches the graph even if comparing all vectors that may be found, or
+	// their codes, is estimated to be faster. It is for measuring that estimate. A
+	// walk that turns out to be slower than comparing codes ends in that.
 	Walk bool
 }
 
@@ -73,6 +74,7 @@ type SearchOptions struct {
 type SearchStats struct {
 	Scored int  // vectors compared with the query, by code or by float
 	Exact  bool // every vector that may be found was compared
+	Codes  bool // the code of every vector that may be found was compared
 }
 
 // defaultEf returns the efSearch for k hits when none is given. With the default

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrTooNarrow is returned by a search among some rows when finding the allowed nodes
-// through the graph is more work than comparing all of them.
+// through the graph is more work than it may do.
 var ErrTooNarrow = errors.New("the filter leaves too few near vectors for the graph")
 
 // ComparedPerKept is about how many vectors a search compares for each node
@@ -41,11 +41,10 @@ const ComparedPerKept = 10
 const widerPerPassed = 4
 
 // exploreAllowed searches level 0 from the node at for the nearest nodes with a row whose bit is set in allowed, and
-// leaves them in s.pool, the best first. count is the number of these bits. It also follows links of nodes that are
-// not allowed, so that the graph stays connected. It keeps ef nodes, and more if nodes that are not allowed lie in
-// their way. It returns ErrTooNarrow as soon as comparing all allowed rows would be less work, and errCorrupt for a
-// damaged graph.
-func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entry, allowed []uint64, count int) error {
+// leaves them in s.pool, the best first. It also follows links of nodes that are not allowed, so that the graph stays
+// connected. It keeps ef nodes, and more if nodes that are not allowed lie in their way. It returns ErrTooNarrow as
+// soon as more than most vectors have to be compared, and errCorrupt for a damaged graph.
+func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entry, allowed []uint64, most int) error {
 	clear(s.visited)
 	s.visited[at.node()/64] |= 1 << (at.node() % 64)
 	s.frontier = append(s.frontier[:0], at)
@@ -78,7 +77,7 @@ func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entr
 		if taken == 0 {
 			return nil
 		}
-		if s.scored > count || ComparedPerKept*(ef+passed) > count {
+		if s.scored > most || ComparedPerKept*(ef+passed) > most {
 			return ErrTooNarrow
 		}
 		if err := g.offerAllowed(s, s.ids[:n], ef, allowed); err != nil {

@@ -20,14 +20,19 @@ type Searcher struct {
 	query   kernel.Query
 	visited []uint64 // a bit per node
 
-	pool     []entry  // the best nodes so far, best first
-	frontier frontier // of a filtered search
-	fresh    []entry  // those found by one hop
+	pool     []entry   // the best nodes so far, best first
+	frontier frontier  // of a filtered search
+	fresh    []entry   // those found by one hop
+	scores   []float32 // of the rows that Scan found, by their codes
 	ids      []uint32
 	sums     []int32
 	scored   int
 	hops     int
 }
+
+// RowScores returns the approximate scores of the rows that the last Scan found, in their order. They are valid until
+// the next search.
+func (s *Searcher) RowScores() []float32 { return s.scores }
 
 // Scored returns how many vectors the last search compared.
 func (s *Searcher) Scored() int { return s.scored }
@@ -71,23 +76,24 @@ func (s *Searcher) startQuery(g *Graph) {
 		s.visited = make([]uint64, words)
 	}
 	s.visited = s.visited[:words]
-	if w := beam * g.listWidth(0); len(s.ids) < w {
+	if w := beam * g.listWidth(0); len(s.fresh) < w {
 		s.ids, s.sums, s.fresh = make([]uint32, w), make([]int32, w), make([]entry, w)
 	}
 	s.scored, s.hops = 0, 0
 }
 
 // Search appends to out[:0] the rows of up to ef nodes, the best first, and returns it. Equal vectors are one node:
-// their rows are in ascending order. If allowed is not nil, only rows whose bit is set are found, and count is the
-// number of these bits; the error is ErrTooNarrow if comparing all of them is less work. It fails for a query of
-// another dimension, a damaged graph, and if ctx ends.
+// their rows are in ascending order. If allowed is not nil, only rows whose bit is set are found. It fails for a query
+// of another dimension, a damaged graph, and if ctx ends.
+//
+// With allowed, most is how many vectors may be compared: it returns ErrTooNarrow as soon as more are needed.
 func (g *Graph) Search(
 	ctx context.Context,
 	s *Searcher,
 	query []float32,
 	ef int,
 	allowed []uint64,
-	count int,
+	most int,
 	out []uint32,
 ) ([]uint32, error) {
 	out = out[:0]
@@ -101,11 +107,18 @@ func (g *Graph) Search(
 	if allowed == nil {
 		err = g.exploreLevel(ctx, s, 0, ef, at)
 	} else {
-		err = g.exploreAllowed(ctx, s, ef, at, allowed, count)
+		err = g.exploreAllowed(ctx, s, ef, at, allowed, most)
 	}
 	if err != nil {
 		return out, err
 	}
+	return g.appendRows(s, allowed, out)
+}
+
+// appendRows appends the rows of the nodes in s.pool to out, those alone whose bit is set in allowed unless that is
+// nil, and sets s.scores. It returns errCorrupt for a node whose rows are damaged.
+func (g *Graph) appendRows(s *Searcher, allowed []uint64, out []uint32) ([]uint32, error) {
+	s.scores = s.scores[:0]
 	for _, e := range s.pool {
 		rows, err := g.rowsOf(e.node())
 		if err != nil {
@@ -114,6 +127,7 @@ func (g *Graph) Search(
 		for _, row := range rows {
 			if allowed == nil || isAllowed(allowed, row) {
 				out = append(out, row)
+				s.scores = append(s.scores, e.score())
 			}
 		}
 	}

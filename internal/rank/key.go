@@ -6,7 +6,8 @@ import "math"
 // be NaN.
 func (h Hit) Key() uint64 {
 	b := math.Float32bits(h.Score + 0) // -0 becomes 0
-	// Flip negative numbers wholly and positive ones' sign: bits then ascend with the number. Their complement descends.
+	// Flip negative numbers wholly and positive ones' sign: bits then ascend with the number. Their complement
+	// descends.
 	ascending := b ^ (uint32(int32(b)>>31) | 1<<31)
 	return uint64(^ascending)<<32 | uint64(h.Ordinal)
 }

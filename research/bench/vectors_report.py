@@ -92,7 +92,7 @@ def exact(records):
 
 def crossing(points):
     """The shares between which walking the graph becomes faster than comparing all
-    that is allowed. A walk that gave up compared all in the end."""
+    that is allowed. A walk that gave up compared all codes in the end."""
     points = sorted(points, key=lambda p: p["selectivity"])
     slower = [i for i, p in enumerate(points) if p["walk_given_up"] >= 0.5 or p["walk_qps"] < p["scan_qps"]]
     if not slower or slower[-1] + 1 == len(points):
@@ -106,7 +106,7 @@ def filters(record):
     names = {"random": "any vectors", "near": "the nearest to the query", "far": "the furthest from it", "cluster": "near another vector"}
     none = next(p for p in points if p["tags"] == "none")
     out = ["## Filters", "", f"A filter allows a share of {record['title']}. The table has queries a second of one thread, top 100, for", "",
-           "- *graph*: the graph is walked; *gave up* is the share of walks that ended in comparing all;",
+           "- *graph*: the graph is walked; *gave up* is the share of walks that ended in comparing all codes;",
            "- *comparing*: all vectors that the filter allows are compared;",
            "- *search*: a search chooses between the two; *compared all* is how often it compared, and recall@10 is its own.", "",
            f"Without a filter a search does {number(none['qps'])} a second, with a recall@10 of {none['recall10']:.4f}.", ""]

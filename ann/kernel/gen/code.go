@@ -41,14 +41,16 @@ func codeDots(v nibblewise) {
 	out := Load(Param("out"), GP64())
 	v.prepare()
 
+	// The first pass ends when fewer than twelve rows are left. It asks for the rows after the next four, which memory
+	// then has time to bring.
 	for pass, width := range []int{4, 4, 1} {
 		loop, done := fmt.Sprintf("pass%drows%d", pass, width), fmt.Sprintf("pass%drows%ddone", pass, width)
 		Label(loop)
+		least := width
 		if pass == 0 {
-			CMPQ(n, U8(3*width))
-		} else {
-			CMPQ(n, U8(width))
+			least = 3 * width
 		}
+		CMPQ(n, U8(least))
 		JL(LabelRef(done))
 		rows := cursor.rows(width)
 		cursor.advance(width)

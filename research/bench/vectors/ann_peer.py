@@ -1,6 +1,6 @@
-"""Measures conclave's hnsw beside hnswlib and faiss, on the same vectors.
+"""Measures conclave's hnsw beside hnswlib, faiss and ScaNN, on the same vectors.
 
-    pip install numpy hnswlib faiss-cpu
+    pip install numpy hnswlib faiss-cpu scann
     python3 research/bench/vectors/ann_peer.py --vectors passages.f16 --queries questions.f16 \
         --truth truth100.i32 --dim 384 --ours "bin/conclave-lab bench ann"
 
@@ -27,7 +27,7 @@ import numpy as np
 from peer_index import K, read
 
 EQUAL = (("recall100", 0.968), ("recall100", 0.99), ("recall10", 0.99))  # what indexes are compared at
-PEERS = ("hnswlib", "faiss")
+PEERS = ("hnswlib", "faiss", "scann")
 BUILT = ("build_s", "bytes_per_vector", "disk_bytes_per_vector", "peak_resident_bytes")
 
 
@@ -117,7 +117,7 @@ def main():
             continue
         peer = Peer(name, options)
         if "missing" in peer.built:
-            print(f"{name} is left out: {peer.built['missing']}; pip install numpy hnswlib faiss-cpu", file=sys.stderr)
+            print(f"{name} is left out: {peer.built['missing']}; pip install numpy hnswlib faiss-cpu scann", file=sys.stderr)
             peer.end()
             continue
         peers[name], rounds[name], figures[name] = peer, [], peer.built

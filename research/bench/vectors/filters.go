@@ -31,7 +31,7 @@ type FilterPoint struct {
 	// The graph, walked whatever it costs.
 	WalkQPS      float64 `json:"walk_qps"`
 	WalkRecall10 float64 `json:"walk_recall10"`
-	GivenUp      float64 `json:"walk_given_up"` // share of walks that ended in comparing all
+	GivenUp      float64 `json:"walk_given_up"` // share of walks that ended in comparing all codes
 	// Comparing all that the filter allows, which is exact.
 	ScanQPS float64 `json:"scan_qps"`
 	// What a search does of its own accord.
@@ -199,7 +199,7 @@ func filterPoint(
 			}
 		}
 		scan, walk, chosen = scan+best[0], walk+best[1], chosen+best[2]
-		if stats[1].Exact {
+		if stats[1].Codes {
 			givenUp++
 		}
 		if stats[2].Exact {

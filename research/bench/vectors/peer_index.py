@@ -1,6 +1,6 @@
 """One index of another library, in a process of its own, for ann_peer.py.
 
-    python3 peer_index.py hnswlib|faiss VECTORS QUERIES TRUTH DIM THREADS
+    python3 peer_index.py hnswlib|faiss|scann VECTORS QUERIES TRUTH DIM THREADS
 
 Builds the index and answers, as lines of JSON: first what the build took
 (seconds, growth of resident memory, the process's peak of it), then for each
@@ -98,6 +98,42 @@ class Faiss:
         self.index.hnsw.efSearch = ef
 
 
+class Scann:
+    """A tree with asymmetric hashing and reordering. What is swept as ef is how many leaves are searched."""
+    name = "ScaNN, 2√n leaves, 400 reordered"
+    ef = [20, 40, 60, 80, 120, 160, 200, 250, 300]
+
+    def __init__(self):
+        import scann
+        self.library = scann.scann_ops_pybind
+
+    def build(self, rows, threads):
+        leaves = int(2 * len(rows) ** 0.5)
+        self.index = (
+            self.library.builder(rows, K, "dot_product")
+            .tree(num_leaves=leaves, num_leaves_to_search=leaves // 10, training_sample_size=min(len(rows), 250_000))
+            .score_ah(2, anisotropic_quantization_threshold=0.2)
+            .reorder(400)
+            .set_n_training_threads(threads)
+            .build())
+
+    def save(self, path):
+        os.mkdir(path)
+        self.index.serialize(path)
+
+    def search(self, query):
+        return self.index.search(query, final_num_neighbors=K, pre_reorder_num_neighbors=400, leaves_to_search=self.leaves)[0]
+
+    def set(self, ef):
+        self.leaves = ef
+
+
+def size_of(path):
+    if os.path.isdir(path):
+        return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
+    return os.path.getsize(path)
+
+
 def build(peer, rows, threads):
     before, start = resident(), time.perf_counter()
     peer.build(rows, threads)
@@ -111,7 +147,7 @@ def save(peer, rows):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "index")
         peer.save(path)
-        return {"disk_bytes_per_vector": os.path.getsize(path) / rows}
+        return {"disk_bytes_per_vector": size_of(path) / rows}
 
 
 def measure(peer, queries, truth):
@@ -133,7 +169,7 @@ def measure(peer, queries, truth):
 def main():
     name, vectors, queries, truth, dim, threads = sys.argv[1:]
     try:
-        peer = {"hnswlib": Hnswlib, "faiss": Faiss}[name]()
+        peer = {"hnswlib": Hnswlib, "faiss": Faiss, "scann": Scann}[name]()
     except ImportError as e:
         print(json.dumps({"missing": str(e)}), flush=True)
         return
