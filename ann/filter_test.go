@@ -13,7 +13,7 @@ import (
 // filtersOnRealVectors: whatever share a filter allows, and whether it allows
 // any vectors, those nearest to the question, those furthest from it or those
 // near another vector, at most 0.005 less of the ten best is found than without
-// a filter. The first shares are what tombstones leave.
+// a filter, and all of them if it allows 0.05 or less. The first shares are what tombstones leave.
 func filtersOnRealVectors(t *testing.T, x Index, questions []float32) {
 	const k, asked = 10, 40
 	rng := rand.New(rand.NewPCG(31, 1))
@@ -91,8 +91,8 @@ func filtersOnRealVectors(t *testing.T, x Index, questions []float32) {
 			if got < base-0.005-0.0025 { // one hit of 400 more or less is chance
 				t.Errorf("%s, %v allowed: recall@10 is %.4f, without a filter %.4f", c.name, share, got, base)
 			}
-			if share <= 0.05 && exact < asked {
-				t.Errorf("%s, %v allowed: only %d of %d searches were exact", c.name, share, exact, asked)
+			if share <= 0.05 && got < 1 { // whether all vectors were compared or all codes
+				t.Errorf("%s, %v allowed: recall@10 is %.4f, where all were compared", c.name, share, got)
 			}
 		}
 	}
