@@ -31,8 +31,9 @@ RECALL = ("recall100", 0.98)
 # name, what stands for it in the page, file, what is there, what it becomes
 WAYS = (
     ("beam", "four nodes expanded at once", "one at a time", "ann/graph/search.go", "const beam = 4\n", "const beam = 1\n"),
-    ("prefetch", "lists of the next nodes fetched ahead", "not asked for", "ann/graph/search.go", "\t\tg.prefetch(s.pool[next:], level)\n", ""),
-    ("order", "nodes in an order that follows the graph", "in the order of adding", "ann/graph/build.go", "\tb.order()\n", ""),
+    ("prefetch", "lists of the next nodes fetched ahead", "not asked for", "ann/graph/search.go", "\t\tg.prefetchLists(s.pool[next:], level)\n", ""),
+    ("order", "nodes in an order that follows the graph", "in the order of adding", "ann/graph/order.go", "\tb.renumber(b.byLevel(walk))\n",
+     "\tfor i := range walk {\n\t\twalk[i] = uint32(i)\n\t}\n\tb.renumber(b.byLevel(walk))\n"),
     ("vnni", "kernels: the processor's best", "AVX2 alone", "ann/kernel/kernel.go", "return All()[0]", "return All()[max(0, len(All())-2)]"),
     ("assembly", "kernels: the processor's best", "in Go", "ann/kernel/kernel.go", "return All()[0]", "return All()[len(All())-1]"),
 )
@@ -76,7 +77,7 @@ def kernels():
     """Nanoseconds that one inner product of 384 numbers takes, by instruction set."""
     text = subprocess.run(["go", "test", "./ann/kernel", "-run", "^$", "-bench", "^BenchmarkDot$", "-benchtime", "300ms"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     found = {}
-    for kind, name, nanoseconds in re.findall(r"^BenchmarkDot/(floats|codes)/(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op", text, re.M):
+    for kind, name, nanoseconds in re.findall(r"^BenchmarkDot/(halves|codes)/(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op", text, re.M):
         found.setdefault(name, {"set": name})[kind] = float(nanoseconds) / 4096  # rows of the benchmark
     return list(found.values())
 
@@ -122,7 +123,7 @@ def main():
         print(f"{way['ratio']:5.2f} × {way['way']}, instead of {way['instead_of']} ({way['edit']})")
     print(f"{one / many:5.2f} × built with {os.cpu_count()} threads, instead of one ({many:.1f} s, {one:.1f} s)")
     for k in figures["kernels"]:
-        print(f"{k['set']}: {k['floats']:.1f} ns for 384 floats, {k['codes']:.1f} ns for their codes")
+        print(f"{k['set']}: {k['halves']:.1f} ns for 384 numbers of half precision, {k['codes']:.1f} ns for their codes")
     if options.json:
         Path(options.json).write_text(json.dumps(figures))
 
