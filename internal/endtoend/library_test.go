@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.org/conclave/ann/kernel"
 	"example.org/conclave/calibration"
 	"example.org/conclave/configs"
 	"example.org/conclave/fusion"
@@ -74,7 +75,7 @@ type library struct {
 type expert struct {
 	*experts.Expert
 	options tiny.Expert
-	stored  map[string][]float32 // by passage id
+	stored  map[string][]float32 // by passage id, in half precision as collections have them
 }
 
 // configured returns a configuration with the runtime and bundles of a folder of its own.
@@ -204,7 +205,7 @@ func (l *library) read(t testing.TB) {
 			t.Fatal(err)
 		}
 		for i, v := range vectors {
-			x.stored[l.passages[known+i].ID] = v
+			x.stored[l.passages[known+i].ID] = kernel.AppendFloats(nil, kernel.AppendHalves(nil, v))
 		}
 	}
 }

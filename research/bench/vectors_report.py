@@ -126,10 +126,10 @@ def ways(record):
     r = record["result"]
     out = ["## Ways tried", "", "Each row compares the program with a copy in which one edit takes out one way of being fast, in turns, on", f"{record['title']} at recall@100 {r['recall']} ({number(r['qps'])} queries a second).", ""]
     out += ["| way | instead of | times as fast | edit that takes it out |", "| --- | --- | ---: | --- |"]
-    out += [f"| {w['way']} | {w['instead_of']} | **{w['ratio']:.2f}** | {w['edit']} |" for w in r["ways"]]
+    out += [f"| {w['way']} | {w['instead_of']} | **{w['ratio']:.2f}** | {' '.join(w['edit'].split())} |" for w in r["ways"]]
     b = r["build"]
     out += [f"| built with {b['threads']} threads | one | **{b['ratio']:.2f}** ({b['build_s']:.1f} s, {b['one_thread_build_s']:.1f} s) | `--threads 1`: the graph is the same, bit for bit |"]
-    out += ["", command(record), "", "A graph compares codes of four bits (of one byte at the commits named above) instead of vectors. The next table has nanoseconds of one inner product of", "384 numbers. Vectors, of half precision, are read one after the other, codes in random order, as a graph meets them. The 4,096", "rows are 3.1 MB of vectors and 0.8 MB of codes; that more codes fit the caches is part of what they bring.", ""]
+    out += ["", command(record), "", "A graph compares codes of four bits instead of vectors. The next table has nanoseconds of one inner product of 384", "numbers. Vectors, of half precision, are read one after the other, codes in random order, as a graph meets them. The 4,096", "rows are 3.1 MB of vectors and 0.8 MB of codes; that more codes fit the caches is part of what they bring.", ""]
     out += ["| kernels | vectors, ns | codes, ns | ratio |", "| --- | ---: | ---: | ---: |"]
     out += [f"| {k['set']} | {k['halves']:.1f} | {k['codes']:.1f} | **{k['halves'] / k['codes']:.2f}** |" for k in r["kernels"]]
     return out + ["", "    go test ./ann/kernel -run '^$' -bench Dot", ""] + TRIED
