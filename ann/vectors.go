@@ -170,6 +170,16 @@ func (w *vectorWriter) Append(vector []float32) error {
 	return mapped.Append(w.out, w.halves)
 }
 
+// RoundVector returns a vector with its elements rounded to half precision, as indexes keep them. It fails if an element
+// is not finite or larger than half precision allows.
+func RoundVector(vector []float32) ([]float32, error) {
+	halves := kernel.AppendHalves(nil, vector)
+	if err := checkHalves(halves, vector); err != nil {
+		return nil, err
+	}
+	return kernel.AppendFloats(make([]float32, 0, len(vector)), halves), nil
+}
+
 // checkHalves returns an error if one of halves is not finite. vector has the numbers that they were rounded from.
 func checkHalves(halves []kernel.Half, vector []float32) error {
 	for i, h := range halves {

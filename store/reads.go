@@ -13,6 +13,26 @@ type PassageReader interface {
 	Reads(p corpus.Passage) (cut, unread bool)
 }
 
+// Wrapping is what a PassageEncoder is, too, that hands passages to another one.
+type Wrapping interface {
+	// Unwrap returns the other one.
+	Unwrap() PassageEncoder
+}
+
+// readerOf returns how an encoder, or the one that it wraps, reads passages; nil if it cannot say.
+func readerOf(e PassageEncoder) PassageReader {
+	for {
+		if r, ok := e.(PassageReader); ok {
+			return r
+		}
+		w, ok := e.(Wrapping)
+		if !ok {
+			return nil
+		}
+		e = w.Unwrap()
+	}
+}
+
 // Reads is how the encoders read the passages of a collection. Cut and Unread are of those
 // that were Known: passages that were indexed without an expert that tells it are Unknown.
 type Reads struct {
@@ -24,10 +44,10 @@ type Reads struct {
 }
 
 // ReadsOf returns how encoders read a passage: what holds for any of them. What is in a window of a long passage
-// (WindowReader) counts as read. known is false if no encoder is a PassageReader.
+// (WindowReader) counts as read. known is false if no encoder is a PassageReader or wraps one.
 func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bool) {
 	for _, e := range encoders {
-		if r, ok := e.(PassageReader); ok {
+		if r := readerOf(e); r != nil {
 			c, u := r.Reads(p)
 			if w, ok := e.(WindowReader); ok && c {
 				_, c = w.Windows(p)

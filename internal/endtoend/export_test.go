@@ -64,7 +64,7 @@ func TestExport(t *testing.T) {
 		t.Fatalf("%q, %d bytes", array[:min(size, len(array))], len(array))
 	}
 	for i, x := range embedded.Embeddings[0] {
-		if y := math.Float32frombits(bin.LittleEndian.Uint32(array[size+4*(d+i):])); math.Abs(float64(x-y)) > 1e-5 {
+		if y := math.Float32frombits(bin.LittleEndian.Uint32(array[size+4*(d+i):])); math.Abs(float64(x-y)) > math.Abs(float64(x))/2048+1e-6 {
 			t.Fatalf("number %d of the second row: %v, want %v", i, y, x)
 		}
 	}

@@ -193,8 +193,8 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 				continue
 			}
 			n := e.Encoder.CutPassages() - ofSample[e].cut
-			if n == 0 && !e.Sparse() {
-				n = int64(made.Cut) // behind the windows
+			if !e.Sparse() {
+				n = max(n, int64(made.Cut)) // behind the windows, and those of an interrupted run
 			}
 			if n > 0 {
 				made.Truncated[e.Name()] = n

@@ -74,6 +74,7 @@ export async function visit(browser, url, { width = 1440, theme = "light", expec
 // leave ends a visit, in which nothing may have gone wrong.
 export async function leave(page) {
   assert.deepEqual(page.complaints, [], `on ${page.url()}`);
+  await page.unrouteAll({ behavior: "ignoreErrors" }); // a request may be on its way
   await page.context().close();
 }
 

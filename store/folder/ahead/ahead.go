@@ -88,6 +88,9 @@ const mostTokens = 1 << 16
 // Sparse reports whether the encoder's vectors are sparse (store.IsSparse).
 func (a *Ahead) Sparse() bool { return store.IsSparse(a.PassageEncoder) }
 
+// Unwrap returns the encoder of what the file does not have.
+func (a *Ahead) Unwrap() store.PassageEncoder { return a.PassageEncoder }
+
 // fits reports whether a vector of this encoder may have so many numbers.
 func (a *Ahead) fits(numbers int) bool {
 	d := a.Dimension()

@@ -119,8 +119,9 @@ func ReadMarks(encoders []store.PassageEncoder, p corpus.Passage) (marks []strin
 	return marks
 }
 
-// AppendVectors appends the fields of experts' vectors, each followed by a comma. It fails if an expert has none in
-// vectors, or if their length does not fit.
+// AppendVectors appends the fields of experts' vectors, each followed by a comma. Their numbers are rounded to half
+// precision, so that a folder gives the same scores. It fails if an expert has none in vectors, their length does not
+// fit, or a number is larger than half precision allows.
 func AppendVectors(b []byte, experts []Expert, vectors Vectors) ([]byte, error) {
 	for _, x := range experts {
 		made, ok := vectors[x.Name]
@@ -139,6 +140,11 @@ func AppendVectors(b []byte, experts []Expert, vectors Vectors) ([]byte, error) 
 			len(made.Vectors) != n*x.Dimension {
 			return b, fmt.Errorf("expert %s: %d numbers for %d vectors of %d", x.Name, len(made.Vectors), n, x.Dimension)
 		}
+		rounded, err := ann.RoundVector(made.Vectors)
+		if err != nil {
+			return b, fmt.Errorf("expert %s: %w", x.Name, err)
+		}
+		made.Vectors = rounded
 		b = strconv.AppendQuote(b, x.Field())
 		b = append(appendVector(append(b, ':'), made.Vectors[:x.Dimension]), ',')
 		b = appendWindows(b, x, made)
