@@ -15,11 +15,11 @@ var shared = struct {
 }{}
 
 // without is the variable by which tests that need a cluster are left out.
-const without = "CONCLAVE_TEST_NO_CLUSTER"
+const without = "TEST_NO_CLUSTER"
 
 // Start returns the cluster of this process, with every node up and every shard assigned; the first call launches it.
 // Tests of one process share it one after another, all with the same number of nodes, and each uses its own indexes.
-// If it cannot be launched, the test fails and says what to install. With -short, or if CONCLAVE_TEST_NO_CLUSTER is
+// If it cannot be launched, the test fails and says what to install. With -short, or if TEST_NO_CLUSTER is
 // set, the test is skipped.
 func Start(tb testing.TB, nodes int) *Cluster {
 	tb.Helper()
