@@ -87,7 +87,7 @@ func shownOf(t *testing.T, e *search.Engine, r search.Request) (corrected string
 		t.Fatalf("%+v: %v, %+v", r, err, answer.Degraded)
 	}
 	for _, x := range answer.Results {
-		results = append(results, fmt.Sprintf("%s %.4f %v", x.ID, x.Score, x.Copies))
+		results = append(results, fmt.Sprintf("%s %.3f %v", x.ID, x.Score, x.Copies))
 	}
 	return fmt.Sprint(answer.Corrected), results
 }
