@@ -170,8 +170,8 @@ func (w *vectorWriter) Append(vector []float32) error {
 	return mapped.Append(w.out, w.halves)
 }
 
-// RoundVector returns a vector with its elements rounded to half precision, as indexes keep them. It fails if an element
-// is not finite or larger than half precision allows.
+// RoundVector returns a vector with its elements rounded to half precision, as indexes keep them. It fails if an
+// element is not finite or larger than half precision allows.
 func RoundVector(vector []float32) ([]float32, error) {
 	halves := kernel.AppendHalves(nil, vector)
 	if err := checkHalves(halves, vector); err != nil {

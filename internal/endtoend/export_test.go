@@ -64,7 +64,8 @@ func TestExport(t *testing.T) {
 		t.Fatalf("%q, %d bytes", array[:min(size, len(array))], len(array))
 	}
 	for i, x := range embedded.Embeddings[0] {
-		if y := math.Float32frombits(bin.LittleEndian.Uint32(array[size+4*(d+i):])); math.Abs(float64(x-y)) > math.Abs(float64(x))/2048+1e-6 {
+		y := math.Float32frombits(bin.LittleEndian.Uint32(array[size+4*(d+i):]))
+		if math.Abs(float64(x-y)) > math.Abs(float64(x))/2048+1e-6 { // half precision
 			t.Fatalf("number %d of the second row: %v, want %v", i, y, x)
 		}
 	}

@@ -179,8 +179,8 @@ func TestMUF(t *testing.T) {
 	}
 }
 
-// compare allows what float32 rounds, and that a number of a vector which another batch gives a bit smaller is rounded to
-// the next of half precision, and no more: two passages may change places where their scores are equal but for that.
+// compare allows what float32 rounds, and that a number of a vector which another batch gives a bit smaller is rounded
+// to the next of half precision, and no more: two passages may change places where their scores are equal but for that.
 func (l *library) compare(t *testing.T, got reply.Response, want written, missing string) {
 	t.Helper()
 	const rounding = 5e-5

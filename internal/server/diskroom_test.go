@@ -29,7 +29,7 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 	// By the estimate: twice the text, of which one is stored when it is looked at, and
 	// the vectors.
 	text := int64(passages * len("an old fox and a lamp"))
-	const vector = 5*32 + 200 // of a tiny expert
+	const vector = 5*32/2 + 110 // of a tiny expert
 	needed := text + passages*vector
 	encoded := false
 	free := needed - 1
