@@ -361,8 +361,9 @@ func (f *fitRun) fitReranking(ctx context.Context, ranked []RankedQuestion, by *
 	return nil
 }
 
-// fitReading fits what the reader's scores mean on an evenly chosen sample of the answers to questions whose words are
-// known, and records it. It fails if the reader or a fit does, or ctx ends.
+// fitReading lets the reader read an evenly chosen sample of the questions whose answers are known in words, fits what
+// its scores mean to these, and adds the fit to the record and the report. It does nothing without a reader, or without
+// such questions. It fails if the reader or the fit does, or ctx ends.
 func (f *fitRun) fitReading(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) (err error) {
 	var known []int
 	for i, q := range f.Questions {

@@ -28,7 +28,8 @@ func (t *OwnThresholds) For(fit *AnswerableFit) reply.Thresholds {
 	return t.Thresholds
 }
 
-// fingerprint returns a short hash of the fitted chance, by which OwnThresholds name the fit.
+// fingerprint returns 16 hexadecimal digits that change with the numbers of the fitted chance. A collection's own
+// thresholds carry them (OwnThresholds), so that they are used with this fit alone.
 func (a *AnswerableFit) fingerprint() string {
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%v", a.Chance)

@@ -32,8 +32,9 @@ func (b *builder) connectAll() {
 	}
 }
 
-// reachableNear returns nodes that can be reached: those among the neighbours of node, then among the neighbours of
-// these, then all. A node may be there several times.
+// reachableNear returns the nodes from which a link to node would make it reachable, the nearest first: those of its
+// neighbours that have a bit in reached, then the neighbours of these that have one, then all, which the caller knows
+// to be reachable. A node may be in the list several times.
 func (b *builder) reachableNear(node uint32, reached []uint64, all []uint32) []uint32 {
 	var near []uint32
 	for _, id := range b.neighbours(0, node) {

@@ -122,8 +122,8 @@ func (g *Graph) code(node uint32) []byte {
 	return g.codes[int(node)*g.stride : (int(node)+1)*g.stride]
 }
 
-// BytesPerVector returns the bytes that searches read, per vector: codes, scales, links, and the rows of nodes. It is 0
-// for an empty graph.
+// BytesPerVector returns how many bytes of memory the graph takes for a vector: its code and scale, its lists of
+// neighbours, and the number of its row. It is 0 for an empty graph.
 func (g *Graph) BytesPerVector() float64 {
 	if g.Rows() == 0 {
 		return 0

@@ -124,8 +124,9 @@ func openEmbedder(
 	return e, &o, nil
 }
 
-// keyFrom returns the key of a model, such as "expert hosted": key, the value of variable, if that has a name, or else
-// the word in file, or "" if there is no file. It fails if the variable is empty or the file has not exactly one word.
+// keyFrom returns the key to send to a model: the word in file, or without a file the key that was read from the
+// environment, which is "" if no variable was configured. of names the model in errors, such as "expert hosted". It
+// fails if a variable is configured and not set, or if the file cannot be read or has not exactly one word.
 func keyFrom(of, key, variable, file string) (string, error) {
 	switch {
 	case variable != "" && key == "":

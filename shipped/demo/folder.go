@@ -36,11 +36,12 @@ func Experts(cache provision.Cache, names []string) []configs.Expert {
 // with the corpus, with every encoder, with how words are indexed and with the format of collections, so that an old
 // one is never taken for a new one. It fails if a bundle cannot be read.
 func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
-	return folderOfFormat(cache, experts, folder.Format)
+	return folderOfFormats(cache, experts, folder.ManifestFormats())
 }
 
-// folderOfFormat returns what Folder does for a format of collections.
-func folderOfFormat(cache provision.Cache, experts []configs.Expert, format int) (string, error) {
+// folderOfFormats returns the path of the demo's collection where these formats of collections are read. It fails if a
+// bundle cannot be read.
+func folderOfFormats(cache provision.Cache, experts []configs.Expert, formats []int) (string, error) {
 	sum := sha256.New()
 	for _, x := range experts {
 		bundle, err := models.Peek(x.Bundle)
@@ -50,7 +51,7 @@ func folderOfFormat(cache provision.Cache, experts []configs.Expert, format int)
 		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
 	}
 	documents, err := sumOfDocuments()
-	_, _ = fmt.Fprintf(sum, "%+v\n%s\n%d", store.UnicodeWords(), documents, format)
+	_, _ = fmt.Fprintf(sum, "%+v\n%s\n%d", store.UnicodeWords(), documents, formats)
 	return filepath.Join(demoFolder(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 

@@ -19,7 +19,7 @@ func TestFolderOfAnotherFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := folderOfFormat(cache, nil, folder.Format-1)
+	old, err := folderOfFormats(cache, nil, []int{slices.Max(folder.ManifestFormats()) - 1})
 	if err != nil || old == current {
 		t.Errorf("of the format before it is %s, of this one %s: %v", old, current, err)
 	}

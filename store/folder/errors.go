@@ -7,10 +7,6 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// Format is the number of the format of a collection's files. It changes with every change to one of them, and no other
-// format is read.
-const Format = manifest.Format
-
 // Error is an error of a collection with the facts that callers need to suggest a
 // remedy. Its text names no command, since it may reach clients of a server.
 type Error struct {

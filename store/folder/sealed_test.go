@@ -122,7 +122,7 @@ func TestOtherFormat(t *testing.T) {
 		"Verify":     func() error { _, err := Verify(t.Context(), dir, nil); return err },
 	} {
 		if err := open(); !errors.Is(err, ErrOtherFormat) ||
-			!strings.Contains(err.Error(), fmt.Sprintf("format 1, this program reads format %d: ", Format)) ||
+			!strings.Contains(err.Error(), fmt.Sprintf("format 1, this program reads format %d: ", manifest.Format)) ||
 			!strings.HasSuffix(err.Error(), "or make it again") {
 			t.Errorf("%s: %v", name, err)
 		}

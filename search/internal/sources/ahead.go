@@ -65,8 +65,8 @@ func (a ahead) complete(ctx context.Context, passages []rank.Ordinal, out []floa
 	return nil
 }
 
-// besideEachOther returns score, which the result calls with a part of the passages on each processor, if passages are
-// at hand (storage.AtHand).
+// besideEachOther returns a scorer that divides the passages among the processors and calls score for each part at the
+// same time. If passages are not at hand (storage.AtHand), or there is one processor, it returns score itself.
 func (p *Findings) besideEachOther(score scorer) scorer {
 	most := runtime.GOMAXPROCS(0)
 	if _, quick := p.View.Passages().(storage.AtHand); !quick || most < 2 {
