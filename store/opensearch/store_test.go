@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"example.org/conclave/ann/kernel"
 	"example.org/conclave/bm25"
@@ -132,7 +133,8 @@ func passages(seed uint64, n int) (out []corpus.Passage) {
 	return out
 }
 
-// testClient returns a client of three real nodes.
+// testClient returns a client of three real nodes. On a busy machine it waits for the counts of all shards, so that
+// scores are exact.
 func testClient(t *testing.T) *cluster.Client {
 	t.Helper()
 	a, err := cluster.ParseAddress(
@@ -145,6 +147,7 @@ func testClient(t *testing.T) *cluster.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	client.LeastCountsWait = time.Minute
 	return client
 }
 

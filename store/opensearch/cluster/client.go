@@ -38,6 +38,8 @@ type Client struct {
 	// FirstPause is how long a request waits before it is sent again for the first time. Set it before the client is
 	// used.
 	FirstPause time.Duration
+	// LeastCountsWait is the least that CountsWithin returns. Set it before the client is used.
+	LeastCountsWait time.Duration
 
 	nodes         []*node
 	http          *http.Client
@@ -78,8 +80,9 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	c := &Client{
-		FirstPause: firstPause,
-		trusts:     cmp.Or(a.CA, "the system's certificates"),
+		FirstPause:      firstPause,
+		LeastCountsWait: time.Second,
+		trusts:          cmp.Or(a.CA, "the system's certificates"),
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // credentials go to no other host
 		}},
@@ -118,10 +121,10 @@ func (c *Client) Changes() int64 { return c.changed.Load() }
 // SearchTime returns the time within which 95 of 100 searches were answered lately.
 func (c *Client) SearchTime() time.Duration { return c.searched.hedge() }
 
-// CountsWithin returns how long to wait for the counts of all shards once some have come: a second, or four times the
-// time within which 95 of 100 counts were answered lately.
+// CountsWithin returns how long to wait for the counts of all shards once some have come: four times the time within
+// which 95 of 100 counts were answered lately, at least LeastCountsWait, which is a second unless it was set.
 func (c *Client) CountsWithin() time.Duration {
-	return max(time.Second, 4*c.counted.hedge())
+	return max(c.LeastCountsWait, 4*c.counted.hedge())
 }
 
 // Observe sets a function that is called after each request to a node, by several goroutines at the same time. It has
