@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from conclave_client import Answer, AsyncClient, Client, Extract, Passage, Problem, Settings
-from conclave_client.types import read
+from conclave_client.decode import read
 
 part, url = sys.argv[1:3]
 

@@ -7,6 +7,7 @@
 
 from .client import AsyncClient, Client
 from .errors import Problem
+from .requests import Filter, SearchOptions, SearchRequest
 from .types import (
     Answer,
     Answered,
@@ -16,7 +17,6 @@ from .types import (
     DocumentReference,
     Expert,
     Extract,
-    Filter,
     Generated,
     Group,
     Highlight,
@@ -25,8 +25,6 @@ from .types import (
     Passage,
     Ranking,
     Result,
-    SearchOptions,
-    SearchRequest,
     Settings,
     Suggestion,
     Support,

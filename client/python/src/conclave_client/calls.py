@@ -12,22 +12,20 @@ from urllib.parse import quote
 
 import httpx
 
+from .decode import read
 from .errors import Problem
+from .requests import Deletion, SearchOptions, SearchRequest
 from .types import (
     Answer,
     Answered,
-    Deletion,
     Document,
     Expert,
     Job,
     Passage,
-    SearchOptions,
-    SearchRequest,
     Settings,
     Suggestion,
     Unanswered,
     Written,
-    read,
 )
 
 if TYPE_CHECKING:

@@ -12,16 +12,14 @@ import httpx
 from . import calls
 from .calls import Call
 from .errors import Problem
+from .requests import Deletion, SearchOptions, SearchRequest
 from .types import (
     Answer,
     Answered,
-    Deletion,
     Document,
     Expert,
     Job,
     Passage,
-    SearchOptions,
-    SearchRequest,
     Settings,
     Suggestion,
     Unanswered,
