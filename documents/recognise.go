@@ -356,8 +356,13 @@ func (d *Document) insertRecognised(found map[int]recognisedPage, limits Limits)
 	for _, number := range read {
 		d.Recognised[number] = int(found[number].confidence + 0.5)
 	}
+	if len(read) == 1 {
+		warning := fmt.Sprintf("page %d was recognised by tesseract, with a confidence of %.0f of 100", leastPage, least)
+		d.Warnings = append(d.Warnings, warning)
+		return
+	}
 	d.Warnings = append(d.Warnings, fmt.Sprintf(
-		"the letters of %d pages (%s) were recognised by tesseract, with a mean confidence of %.0f of 100; least on page %d: %.0f",
+		"%d pages (%s) were recognised by tesseract, with a mean confidence of %.0f of 100; least on page %d: %.0f",
 		len(read), pageList(read), sum/float64(len(read)), leastPage, least,
 	))
 }

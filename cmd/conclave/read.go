@@ -242,14 +242,15 @@ type unreadFile struct {
 	Detail string `json:"detail"`
 }
 
-// addFile records a file that could not be read, and why.
+// addFile records a file that could not be read or was left out, and why.
 func (x *unreadFiles) addFile(path string, err error) {
-	reason := string(documents.ReasonOf(err))
+	f := unreadFile{path, string(documents.ReasonOf(err)), err.Error()}
 	var skipped *documents.SkippedError
 	if errors.As(err, &skipped) {
-		reason = "skipped"
+		f.Reason = "skipped"
+		f.Detail = skipped.Why
 	}
-	x.Files = append(x.Files, unreadFile{path, reason, err.Error()})
+	x.Files = append(x.Files, f)
 }
 
 // warn records a warning about a file.
@@ -287,32 +288,52 @@ const mostWarnings = 5
 // varying matches what differs between warnings of one kind: numbers, and what is quoted from the file.
 var varying = regexp.MustCompile(`: ".*|"[^"]*"|[0-9]+`)
 
-// printAll calls say with the number of files that were not read, if there are any, and with each file or warning and
-// the reason. With short, more than mostWarnings similar warnings become one line, with the first file and the number
-// of the others.
+// printAll calls say with the files that were not read, those that were left out, and those that were read with a
+// warning, each group under its number, with the reasons. With short, more than mostWarnings similar warnings become
+// one line, with the first file and the number of the others.
 func (x *unreadFiles) printAll(short bool, say func(format string, args ...any)) {
 	alike := map[string]int{}
+	var failed, skipped, warned []unreadFile
+	paths := map[string]bool{}
 	for _, f := range x.Files {
-		if f.Reason == "warning" {
+		switch {
+		case f.isFailure():
+			failed = append(failed, f)
+		case f.Reason == "skipped":
+			skipped = append(skipped, f)
+		default:
+			warned = append(warned, f)
+			paths[f.Path] = true
 			alike[varying.ReplaceAllString(f.Detail, "")]++
 		}
 	}
-	shortened := false
-	if n := x.countFailed(); n > 0 {
-		say("not read: %s", cli.Plural(int64(n), "file"))
+	print := func(what string, n int, files []unreadFile) {
+		if n == 0 {
+			return
+		}
+		say("%s: %s", what, cli.Plural(int64(n), "file"))
+		for _, f := range files {
+			say("  %s: %s", cli.Printable(f.Path), cli.Printable(f.Detail))
+		}
 	}
-	for _, f := range x.Files {
-		name := cli.Printable(f.Path)
+	print("not read", len(failed), failed)
+	print("left out", len(skipped), skipped)
+	shortened := false
+	var shown []unreadFile
+	for _, f := range warned {
 		kind := varying.ReplaceAllString(f.Detail, "")
-		if n := alike[kind]; short && f.Reason == "warning" && n > mostWarnings {
+		n := alike[kind]
+		switch {
+		case n == 0: // counted in a line before
+			continue
+		case short && n > mostWarnings:
 			alike[kind] = 0
 			shortened = true
-			name += fmt.Sprintf(" and %d more warnings like this", n-1)
-		} else if f.Reason == "warning" && n == 0 {
-			continue
+			f.Path += fmt.Sprintf(" and %d more warnings like this", n-1)
 		}
-		say("  %s: %s", name, cli.Printable(f.Detail))
+		shown = append(shown, f)
 	}
+	print("read, with a warning", len(paths), shown)
 	if shortened {
 		say("  --json, and conclave read, name the file of each warning")
 	}
