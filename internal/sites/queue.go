@@ -57,7 +57,7 @@ func (r *reader) push(t turn) {
 	r.queue = append(r.queue, t)
 }
 
-// keep notes that nothing is known of a page, if the collection has it.
+// keep adds an address to Reading.Kept, so that the page's passages stay as they are, if the collection has it.
 func (r *reader) keep(address string) {
 	if r.had[address] {
 		r.out.Kept = append(r.out.Kept, address)
