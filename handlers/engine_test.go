@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/search/turn"
 )
 
 // The tests serve the real engine over a corpus in memory: what a request may
@@ -370,6 +371,7 @@ type engineOptions struct {
 	damaged  bool                 // passages cannot be read
 	oneWay   bool                 // the encoders encode no passages
 	lineUp   func(*search.LineUp) // changes it; nil: nothing
+	turns    turn.Turns           // nil: without a limit
 }
 
 func testEngine(t testing.TB, o engineOptions) *search.Engine {
@@ -421,7 +423,8 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 	if o.lineUp != nil {
 		o.lineUp(&lineUp)
 	}
-	e, err := search.NewEngine(search.EngineConfig{Corpus: books, Limits: limits, Observer: o.observer, LineUp: lineUp})
+	e, err := search.NewEngine(search.EngineConfig{Corpus: books, Limits: limits, Observer: o.observer, LineUp: lineUp,
+		Turns: o.turns})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -218,12 +218,12 @@ func (t *turns) forgetIdle(g *turnGroup) {
 	}
 }
 
-// Waiting returns how many callers, of all groups together, wait for a processor (Turn).
-func (c *Control) Waiting() (n int) {
+// Waiting returns how many callers of the group with this name wait for a processor (Turn).
+func (c *Control) Waiting(group string) int {
 	c.turns.mu.Lock()
 	defer c.turns.mu.Unlock()
-	for _, g := range c.turns.order {
-		n += len(g.waiting)
+	if g := c.turns.groups[group]; g != nil {
+		return len(g.waiting)
 	}
-	return n
+	return 0
 }
