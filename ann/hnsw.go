@@ -30,14 +30,10 @@ type hnswScratch struct {
 
 // buildHNSW writes the graph of v's vectors to path. It fails if ctx ends, and then leaves no file.
 func buildHNSW(ctx context.Context, d disk.Disk, v *Vectors, path string, o BuildOptions) error {
-	g, err := graph.Build(
-		ctx, v.rows, v.dim,
+	return graph.Build(
+		ctx, d, path, v.rows, v.dim, v.Stamp(),
 		graph.Params{M: o.M, EfConstruction: o.EfConstruction, Seed: o.Seed, Threads: o.Threads, Progress: o.Progress},
 	)
-	if err != nil {
-		return err
-	}
-	return g.Write(d, path, graph.Origin{EfConstruction: o.EfConstruction, Seed: o.Seed, Stamp: v.Stamp()})
 }
 
 // openHNSW opens the graph at path over v. It fails if the file is damaged or of other vectors.

@@ -1,17 +1,13 @@
 package graph
 
 import (
-	"bytes"
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"hash/maphash"
 	"math"
-	"math/rand/v2"
-	"slices"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"example.org/conclave/ann/kernel"
 	"example.org/conclave/internal/disk"
@@ -37,40 +33,72 @@ func (p Params) Check() error {
 	return nil
 }
 
-// Build returns the graph of vectors that stand in rows one after the other, each of dim numbers of half precision.
-// Without vectors the graph is empty. It fails for impossible parameters or too many vectors, and if ctx ends.
-// p.Progress is called after each batch.
+// Build writes the graph of vectors to a file at path, which appears there only when it is whole and durable, and
+// replaces a file of that name. The vectors stand in rows one after the other, each of dim numbers of half precision.
+// Without vectors the graph is empty. stamp is that of the file of vectors (Origin). It fails for impossible parameters
+// or too many vectors, if ctx ends, or if the disk has no room; then it leaves no file. p.Progress is called after each
+// batch.
 //
 // Nodes are added in batches. The nodes of a batch search the graph as it was before the batch, in parallel, and choose
 // their neighbours; then the links back are put in, each node's list by one goroutine (Manohar et al., ParlayANN, PPoPP
 // 2024). Every step depends on the graph before it and not on the order in which goroutines run, and scores are sums of
-// integers times scales: the same vectors, parameters and seed give the same graph, bit for bit, with any number of
+// integers times scales: the same vectors, parameters and seed give the same file, bit for bit, with any number of
 // threads and on any processor.
 //
 // For vectors of different length the nearest are those with the largest inner product, as in a search, but directions
 // are compared by the cosine: see diverse.
-func Build(ctx context.Context, rows []kernel.Half, dim int, p Params) (*Graph, error) {
+//
+// What grows with the vectors while the graph is built, about 360 bytes for each of 384 numbers, lies in files without
+// a name beside path (scratch).
+func Build(
+	ctx context.Context, d disk.Disk, path string, rows []kernel.Half, dim int, stamp uint64, p Params,
+) (err error) {
 	count := len(rows) / max(dim, 1)
 	switch {
 	case dim < 1 || dim > MaxDimension:
-		return nil, fmt.Errorf("dimension %d; between 1 and %d is possible", dim, MaxDimension)
+		return fmt.Errorf("dimension %d; between 1 and %d is possible", dim, MaxDimension)
 	case count > MaxRows:
-		return nil, fmt.Errorf("%d vectors; at most %d fit one graph", count, MaxRows)
+		return fmt.Errorf("%d vectors; at most %d fit one graph", count, MaxRows)
 	}
 	if err := p.Check(); err != nil {
-		return nil, err
+		return err
 	}
-	b := newBuilder(dim, p)
-	b.groupEqual(rows, p.Seed)
-	b.allocate()
+	b := newBuilder(scratch{disk: d, folder: filepath.Dir(path)}, dim, p)
+	defer func() { err = errors.Join(err, b.scratch.release()) }()
+	err = disk.Survive(func() error { // rows and the builder's arrays are in mapped files
+		if err := b.addRows(ctx, rows); err != nil {
+			return err
+		}
+		order, number, err := b.orderNodes()
+		if err != nil {
+			return err
+		}
+		return b.write(path, order, number, Origin{EfConstruction: p.EfConstruction, Seed: p.Seed, Stamp: stamp})
+	})
+	if errors.Is(err, disk.ErrFault) {
+		err = fmt.Errorf("building a graph in %s, whose disk may be full: %w", filepath.Dir(path), err)
+	}
+	return err
+}
+
+// addRows makes the nodes of all rows and links them. It fails if ctx ends, a mapped file is damaged, or scratch memory
+// cannot be had.
+func (b *builder) addRows(ctx context.Context, rows []kernel.Half) error {
+	count := len(rows) / b.dim
+	if err := b.groupEqual(rows, b.params.Seed); err != nil {
+		return err
+	}
+	if err := b.allocate(); err != nil {
+		return err
+	}
 	if err := b.quantiseRows(ctx, rows); err != nil {
-		return nil, err
+		return err
 	}
 	n := b.nodeCount()
 	for done := min(1, n); done < n; {
 		size := min(batchSize(done), n-done)
 		if err := b.insertNodes(ctx, done, done+size); err != nil {
-			return nil, err
+			return err
 		}
 		done += size
 		b.params.Progress(count-(n-done), count) // as if all equal vectors were in the nodes that are done
@@ -78,9 +106,7 @@ func Build(ctx context.Context, rows []kernel.Half, dim int, p Params) (*Graph, 
 	if n <= 1 {
 		b.params.Progress(count, count)
 	}
-	b.connectAll()
-	b.orderNodes()
-	return b.Graph, nil
+	return b.connectAll()
 }
 
 // batchSize returns how many nodes are added at once to a graph of n. Nodes of a
@@ -92,6 +118,7 @@ const none = ^uint32(0)
 
 type builder struct {
 	*Graph
+	scratch scratch
 	params  Params
 	lists   [][]uint32 // the lists of neighbours, of which Graph.links are the bytes until nodes are renumbered
 	workers []*worker
@@ -117,9 +144,10 @@ func (b *builder) neighbours(level int, node uint32) []uint32 {
 }
 
 // newBuilder returns a builder without nodes, with a worker for each thread, one at least. dim is the number of
-// elements of a vector.
-func newBuilder(dim int, p Params) *builder {
-	b := &builder{Graph: &Graph{kernels: kernel.Best(), dim: dim, stride: kernel.Stride(dim), m: p.M}, params: p}
+// elements of a vector. The caller releases the builder's scratch memory.
+func newBuilder(s scratch, dim int, p Params) *builder {
+	g := &Graph{kernels: kernel.Best(), dim: dim, stride: kernel.Stride(dim), m: p.M}
+	b := &builder{Graph: g, scratch: s, params: p}
 	b.setIDBytes(4)
 	for range max(1, p.Threads) {
 		b.workers = append(b.workers, &worker{})
@@ -128,81 +156,6 @@ func newBuilder(dim int, p Params) *builder {
 		b.params.Progress = func(int, int) {}
 	}
 	return b
-}
-
-// groupEqual makes one node of each group of equal vectors, and puts the nodes into a random order that depends on
-// seed only. It sets levels, ordinals, groups and grouped. rows must have whole vectors.
-func (b *builder) groupEqual(rows []kernel.Half, seed uint64) {
-	row := func(ordinal uint32) []byte {
-		r := rows[int(ordinal)*b.dim:][:b.dim]
-		return unsafe.Slice((*byte)(unsafe.Pointer(&r[0])), 2*b.dim)
-	}
-	type hashed struct {
-		hash    uint64
-		ordinal uint32
-	}
-	all := make([]hashed, len(rows)/b.dim)
-	key := maphash.MakeSeed() // the result does not depend on which hashes collide
-	for i := range all {
-		all[i] = hashed{maphash.Bytes(key, row(uint32(i))), uint32(i)}
-	}
-	slices.SortFunc(all, func(x, y hashed) int {
-		return cmp.Or(
-			cmp.Compare(x.hash, y.hash), bytes.Compare(row(x.ordinal), row(y.ordinal)),
-			cmp.Compare(x.ordinal, y.ordinal),
-		)
-	})
-	groups := make([][]uint32, 0, len(all))
-	for i, h := range all {
-		if i > 0 && bytes.Equal(row(all[i-1].ordinal), row(h.ordinal)) {
-			last := len(groups) - 1
-			groups[last] = append(groups[last], h.ordinal)
-			continue
-		}
-		groups = append(groups, []uint32{h.ordinal})
-	}
-	slices.SortFunc(groups, func(x, y []uint32) int { return cmp.Compare(x[0], y[0]) })
-	rng := rand.New(rand.NewPCG(seed, 0x636f6e636c617665))
-	rng.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
-	b.levels = levelSizes(len(groups), b.m)
-	b.ordinals = make([]uint32, len(groups))
-	for i, group := range groups {
-		if len(group) == 1 {
-			b.ordinals[i] = group[0]
-			continue
-		}
-		if b.groups == nil {
-			b.groups = append(b.groups, 0)
-		}
-		b.ordinals[i] = several | uint32(b.groupCount())
-		b.grouped = append(b.grouped, group...)
-		b.groups = append(b.groups, uint32(len(b.grouped)))
-	}
-}
-
-// firstRow returns the lowest of the vectors that a node stands for.
-func (b *builder) firstRow(node int) int {
-	if o := b.ordinals[node]; o&several == 0 {
-		return int(o)
-	}
-	return int(b.grouped[b.groups[b.ordinals[node]&^several]])
-}
-
-// allocate makes room for the codes and the lists of neighbours of all nodes. The lists are empty.
-func (b *builder) allocate() {
-	n := b.nodeCount()
-	b.codes = make([]byte, n*b.stride)
-	b.scales = make([]float32, n)
-	b.inverse = make([]float32, n)
-	b.lists, b.links = make([][]uint32, len(b.levels)), make([][]byte, len(b.levels))
-	for l, size := range b.levels {
-		list := slices.Repeat([]uint32{none}, size*b.listWidth(l))
-		b.lists[l] = list
-		b.links[l] = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*len(list))
-	}
-	for _, w := range b.workers {
-		w.startQuery(b.Graph)
-	}
 }
 
 // runParallel calls do for every i below n, in chunks of chunk, from all workers at once, and returns when all have

@@ -4,14 +4,18 @@ package graph
 // diverse neighbours can leave a node without a link to it, and then no
 // search would find it however wide. Such a node is linked from the nearest
 // of its own neighbours that is reachable and has a place free, or else from
-// any reachable node with a free place near them.
-func (b *builder) connectAll() {
+// any reachable node with a free place near them. It fails if scratch memory cannot be had.
+func (b *builder) connectAll() error {
 	n := b.nodeCount()
 	if n == 0 {
-		return
+		return nil
 	}
 	reached := make([]uint64, (n+63)/64)
-	queue := b.markReachable(reached, make([]uint32, 0, n), 0)
+	room, err := allocate[uint32](&b.scratch, n, 0)
+	if err != nil {
+		return err
+	}
+	queue := b.markReachable(reached, room[:0], 0)
 	for node := uint32(0); len(queue) < n && int(node) < n; node++ {
 		if hasBit(reached, node) {
 			continue
@@ -30,6 +34,7 @@ func (b *builder) connectAll() {
 		}
 		queue = b.markReachable(reached, queue, node)
 	}
+	return nil
 }
 
 // reachableNear returns the nodes from which a link to node would make it reachable, the nearest first: those of its

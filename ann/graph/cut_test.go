@@ -27,10 +27,12 @@ func TestBuildOfACutFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = m.Close() }()
-	b := newBuilder(dim, Params{M: 8, EfConstruction: 40, Threads: 3})
+	b := newBuilder(scratch{}, dim, Params{M: 8, EfConstruction: 40, Threads: 3})
 	mapped := unsafe.Slice((*kernel.Half)(unsafe.Pointer(&m.Data[0])), rows*dim)
-	b.groupEqual(mapped, 1) // which the caller's goroutine does, who survives on its own
-	b.allocate()
+	// The caller's goroutine, which survives on its own, does the first part.
+	if err := errors.Join(b.groupEqual(mapped, 1), b.allocate()); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Truncate(path, 4096); err != nil {
 		t.Fatal(err)
 	}

@@ -50,31 +50,6 @@ type File struct {
 	file *mapped.File
 }
 
-// Write writes the graph to a file, which appears at path only when it is whole and durable. It replaces a file of
-// that name. o is kept in the file. If it fails, it leaves no file of its own.
-func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
-	w, err := mapped.Create(d, path, fileKind, fileVersion)
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	err = errors.Join(mapped.Append(w, g.ordinals),
-		w.Section(), mapped.Append(w, g.groups),
-		w.Section(), mapped.Append(w, g.grouped),
-		w.Section(), mapped.Append(w, g.scales),
-		w.Section(), mapped.Append(w, g.codes))
-	for _, l := range g.links {
-		err = errors.Join(err, w.Section(), mapped.Append(w, l))
-	}
-	if err != nil {
-		return err
-	}
-	return w.Commit(
-		uint64(g.Rows()), uint64(g.nodeCount()), uint64(g.dim), uint64(g.m), uint64(o.EfConstruction), o.Seed, o.Stamp,
-		uint64(g.groupCount()),
-	)
-}
-
 // Open maps the file of a graph; the caller closes it. Its cost does not depend on the graph's size, since it reads
 // only the header. It fails if the header is damaged or the sections do not fit it. Call Verify before a search. A
 // search also returns an error for a graph that is wrong although its checksums are right.

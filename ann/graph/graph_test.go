@@ -5,11 +5,13 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.org/conclave/ann/kernel"
+	"example.org/conclave/internal/disk"
 )
 
 func randomRows(n, dim int, seed uint64) []float32 {
@@ -24,8 +26,17 @@ func randomRows(n, dim int, seed uint64) []float32 {
 func build(t *testing.T, floats []float32, dim, m int) *Graph {
 	t.Helper()
 	rows := kernel.AppendHalves(nil, floats)
-	g, err := Build(context.Background(), rows, dim, Params{M: m, EfConstruction: 30, Seed: 1, Threads: 2})
+	path := filepath.Join(t.TempDir(), "graph")
+	p := Params{M: m, EfConstruction: 30, Seed: 1, Threads: 2}
+	if err := Build(context.Background(), disk.OS{}, path, rows, dim, 7, p); err != nil {
+		t.Fatal(err)
+	}
+	file, err := Open(disk.OS{}, path)
 	if err != nil {
+		t.Fatal(err)
+	}
+	g := clone(&file.Graph)
+	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.checkNodes(rows); err != nil {
@@ -255,17 +266,20 @@ func clone(g *Graph) *Graph {
 
 func TestBuildRefuses(t *testing.T) {
 	rows := kernel.AppendHalves(nil, randomRows(10, 4, 1))
+	path := filepath.Join(t.TempDir(), "graph")
 	for want, p := range map[string]Params{
 		"M is 3":            {M: 3, EfConstruction: 10},
 		"M is 100000":       {M: 100000, EfConstruction: 10},
 		"efConstruction is": {M: 16, EfConstruction: 10},
 	} {
-		if _, err := Build(context.Background(), rows, 4, p); err == nil || !strings.Contains(err.Error(), want) {
+		err := Build(context.Background(), disk.OS{}, path, rows, 4, 0, p)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
 	for _, dim := range []int{-1, 0, MaxDimension + 1} {
-		if _, err := Build(context.Background(), rows, dim, Params{M: 4, EfConstruction: 10}); err == nil {
+		p := Params{M: 4, EfConstruction: 10}
+		if err := Build(context.Background(), disk.OS{}, path, rows, dim, 0, p); err == nil {
 			t.Errorf("dimension %d was accepted", dim)
 		}
 	}

@@ -37,6 +37,9 @@ type Disk interface {
 	OpenAppend(path string) (File, error)
 	// Map maps a regular file into memory for reading.
 	Map(path string) (*Mapping, error)
+	// MapScratch returns size bytes of memory, each with the value fill, that may be read and written. They lie in a
+	// file without a name in a folder, which is gone after Close and after the end of the process.
+	MapScratch(folder string, size int64, fill byte) (*Mapping, error)
 	// SyncFile makes the content of a file durable.
 	SyncFile(path string) error
 	// SyncDir makes the names in a folder durable.

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mapping is a file mapped into memory, read-only. Pages are read from the disk when they are touched, so that opening
-// a large file costs nothing, and the system can take the memory back.
+// Mapping is a file mapped into memory, read-only unless it is of MapScratch. Pages are read from the disk when they
+// are touched, so that opening a large file costs nothing, and the system can take the memory back.
 type Mapping struct {
 	Data   []byte // may be narrowed to a part
 	mapped []byte
