@@ -101,9 +101,25 @@ func (p *pairs) Vector(o rank.Ordinal) []float32 {
 	list := p.pairsOf(o)
 	out := make([]float32, 0, pairNumbers*len(list))
 	for _, x := range list {
-		out = append(out, float32(x>>codeBits), float32(x&maxCode)*pairStep)
+		out = appendPairNumbers(out, x)
 	}
 	return out
+}
+
+// appendPairNumbers appends the id and the weight of a stored pair to out and returns it.
+func appendPairNumbers(out []float32, pair uint32) []float32 {
+	return append(out, float32(pair>>codeBits), float32(pair&maxCode)*pairStep)
+}
+
+// appendPairs appends the pairs of a vector that checkPairs accepts to list, as they are stored, and returns it. Those
+// below half a step are left out.
+func appendPairs(list []uint32, vector []float32) []uint32 {
+	for p := range slices.Chunk(vector, pairNumbers) {
+		if code := min(math.Round(float64(p[1])/pairStep), maxCode); code > 0 {
+			list = append(list, uint32(p[0])<<codeBits|uint32(code))
+		}
+	}
+	return list
 }
 
 // Verify compares the checksums and checks the offsets, unless that was done. It returns a *DamageError, or ctx's
@@ -180,12 +196,7 @@ func (w *pairWriter) Append(vector []float32) error {
 	if err := checkPairs(vector); err != nil {
 		return fmt.Errorf("pairs: list %d: %w", w.Len(), err)
 	}
-	w.list = w.list[:0]
-	for p := range slices.Chunk(vector, pairNumbers) {
-		if code := min(math.Round(float64(p[1])/pairStep), maxCode); code > 0 {
-			w.list = append(w.list, uint32(p[0])<<codeBits|uint32(code))
-		}
-	}
+	w.list = appendPairs(w.list[:0], vector)
 	end := uint64(w.offsets[len(w.offsets)-1]) + uint64(len(w.list))
 	if end > math.MaxUint32 || w.Len() == graph.MaxRows {
 		return fmt.Errorf("pairs: a file holds at most %d, in %d lists", uint32(math.MaxUint32), graph.MaxRows)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +41,7 @@ func TestIndexingGoesOn(t *testing.T) {
 		}
 		return bytes
 	}
-	for end := time.Now().Add(2 * time.Minute); kept() < 1<<20; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); kept() < 1<<17; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no vectors are kept")
 		}
@@ -48,12 +50,23 @@ func TestIndexingGoesOn(t *testing.T) {
 	if err := first.Wait(); err == nil {
 		t.Fatal("it ended before it was killed")
 	}
+	bytesKept := kept()
 	said := s.command(args...)
 	for _, expert := range []string{"small", "interaction"} {
 		if !strings.Contains(said, "expert "+expert+": ") ||
 			!strings.Contains(said, "of a run that was interrupted are taken") {
 			t.Errorf("it does not go on with %s:\n%s", expert, said)
 		}
+	}
+	perPassage := float64(s.segmentBytes("c", "interaction")) / 6000
+	taken := regexp.MustCompile(`expert interaction: ([0-9,]+) vectors`).FindStringSubmatch(said)
+	if taken == nil {
+		t.Fatalf("it does not say how many vectors it takes:\n%s", said)
+	}
+	vectors, err := strconv.Atoi(strings.ReplaceAll(taken[1], ",", ""))
+	// The version, the length, a bit a token and the checksum come on top; what the kill cut off is not counted.
+	if most := float64(vectors+256) * (perPassage + 32); err != nil || float64(bytesKept) > most {
+		t.Errorf("%d vectors are kept in %d bytes, of %.0f in the collection, %v", vectors, bytesKept, perPassage, err)
 	}
 	want, got := s.exported("c"), s.exported("killed")
 	if len(want) < 2 || len(got) != len(want) {
@@ -76,4 +89,21 @@ func TestIndexingGoesOn(t *testing.T) {
 	if _, err := os.Stat(gone); !os.IsNotExist(err) {
 		t.Errorf("vectors of a collection that is gone: %v", err)
 	}
+}
+
+// segmentBytes returns the size of an expert's vectors in all segments of a collection.
+func (s *site) segmentBytes(collection, expert string) (bytes int64) {
+	s.t.Helper()
+	found, err := filepath.Glob(filepath.Join(s.dir, collection, "seg-*", expert+"-*.vectors"))
+	if err != nil || len(found) == 0 {
+		s.t.Fatalf("no vectors of %s in %s, %v", expert, collection, err)
+	}
+	for _, path := range found {
+		info, err := os.Stat(path)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	return bytes
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 
+	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
@@ -24,7 +25,10 @@ import (
 // The file is a head and records, little-endian:
 //
 //	head    magic (4 bytes), dimension (4), length of the fingerprint (4), the fingerprint
-//	record  version (16 bytes), how many numbers (4), the vector, CRC-32C of all (4)
+//	record  version (16 bytes), how many numbers (4), the vector (ann.AppendRecord), CRC-32C of all (4)
+//
+// A vector takes the bytes that it takes in the collection. What is read back is not what the encoder gave, and makes
+// the same collection, bit for bit.
 //
 // When the file is opened, it is truncated at the first record that a crash cut
 // off. Nothing is synced: what is lost is encoded again.
@@ -50,7 +54,7 @@ type place struct {
 	numbers int
 }
 
-const aheadMagic = 0x32485441 // "ATH2"
+const aheadMagic = 0x33485441 // "ATH3"
 
 // OpenAhead opens the file of an encoder's vectors at path, or creates it. It empties a file that is of another
 // encoder or damaged at its beginning, and truncates a file at its first damaged record. The caller closes it. It
@@ -81,23 +85,28 @@ func OpenUnfinished(path string, encoder store.PassageEncoder, room func(bytes i
 // Loaded returns how many vectors the file has of which this process knows: of OpenUnfinished, those of earlier ones.
 func (a *Ahead) Loaded() int { return a.size() }
 
-// mostTokens is the most token vectors, or pairs of a sparse encoder, of a record. A
-// record with more is damaged.
-const mostTokens = 1 << 16
-
 // Sparse reports whether the encoder's vectors are sparse (store.IsSparse).
 func (a *Ahead) Sparse() bool { return store.IsSparse(a.PassageEncoder) }
 
 // Unwrap returns the encoder of what the file does not have.
 func (a *Ahead) Unwrap() store.PassageEncoder { return a.PassageEncoder }
 
-// fits reports whether a vector of this encoder may have so many numbers.
-func (a *Ahead) fits(numbers int) bool {
-	d := a.Dimension()
-	if a.Sparse() {
-		return numbers >= 0 && numbers%d == 0 && numbers/d <= mostTokens
+// kind returns the kind of index whose precision the encoder's vectors are kept in. All kinds with one vector a passage
+// keep the same.
+func (a *Ahead) kind() string {
+	switch {
+	case a.Sparse():
+		return ann.Sparse
+	case a.Late():
+		return ann.Late
 	}
-	return numbers == d || a.Late() && numbers > 0 && numbers%d == 0 && numbers/d <= mostTokens
+	return ann.Flat
+}
+
+// bytesOf returns how many bytes a vector of so many numbers takes in a record. It returns false if the encoder has no
+// such vectors.
+func (a *Ahead) bytesOf(numbers int) (bytes int, ok bool) {
+	return ann.RecordBytes(a.kind(), numbers, a.Dimension())
 }
 
 // versionOf returns the version of a passage as 16 bytes. It fails if it is not written as 32 hexadecimal digits.
@@ -110,7 +119,8 @@ func versionOf(p *corpus.Passage) (v version, err error) {
 }
 
 // EncodePassages returns a vector for each passage, in their order: it reads those that the file has, encodes the
-// others, and keeps these in the file. It fails if the encoder does or the file cannot be read or written. After
+// others, and keeps these in the file. It fails if the encoder does, the collection would refuse a vector, or the file
+// cannot be read or written. After
 // Close it encodes all passages and keeps none.
 func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	versions, vectors, err := a.lookUp(passages)
@@ -164,7 +174,7 @@ func (a *Ahead) fill(passages []corpus.Passage, vectors, made [][]float32, missi
 		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(made), len(missing))
 	}
 	for n, i := range missing {
-		if !a.fits(len(made[n])) {
+		if _, ok := a.bytesOf(len(made[n])); !ok {
 			return fmt.Errorf(
 				"the vector of passage %q has %d numbers, and the expert's vectors have %d", passages[i].ID,
 				len(made[n]), a.Dimension(),

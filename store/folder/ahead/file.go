@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 
+	"example.org/conclave/ann"
 	"example.org/conclave/store"
 )
 
@@ -50,11 +50,13 @@ func (a *Ahead) load() error {
 		if record == nil {
 			return a.file.Truncate(a.end)
 		}
-		numbers := (len(record) - recordHead - recordTail) / 4
-		a.known[version(record)] = place{a.end + int64(recordHead), numbers}
+		a.known[version(record)] = place{a.end + int64(recordHead), numbersOf(record)}
 		a.end += int64(len(record))
 	}
 }
+
+// numbersOf returns how many numbers the vector of a record has, from its head.
+func numbersOf(record []byte) int { return int(binary.LittleEndian.Uint32(record[len(version{}):])) }
 
 // mostFingerprint is the largest number of bytes of a fingerprint in a file. One with more is damaged.
 const mostFingerprint = 4096
@@ -89,11 +91,11 @@ func (a *Ahead) nextRecord(in io.Reader, memory []byte) ([]byte, error) {
 	if _, err := io.ReadFull(in, record); err != nil {
 		return nil, ignoreCut(err)
 	}
-	numbers := binary.LittleEndian.Uint32(record[len(version{}):])
-	if !a.fits(int(numbers)) {
+	size, ok := a.bytesOf(numbersOf(record))
+	if !ok {
 		return nil, nil
 	}
-	record = append(record, make([]byte, 4*int(numbers)+recordTail)...)
+	record = append(record, make([]byte, size+recordTail)...)
 	if _, err := io.ReadFull(in, record[recordHead:]); err != nil {
 		return nil, ignoreCut(err)
 	}
@@ -123,20 +125,17 @@ func (a *Ahead) vector(v version) ([]float32, error) {
 	if !ok {
 		return nil, nil
 	}
-	raw := make([]byte, 4*at.numbers)
-	if _, err := a.file.ReadAt(raw, at.at); err != nil {
+	size, _ := a.bytesOf(at.numbers) // load or keep has asked
+	record := make([]byte, size)
+	if _, err := a.file.ReadAt(record, at.at); err != nil {
 		return nil, fmt.Errorf("reading a vector from %s: %w", a.path, err)
 	}
-	out := make([]float32, at.numbers)
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-	}
-	return out, nil
+	return ann.DecodeRecord(record, a.kind(), at.numbers, a.Dimension())
 }
 
 // keep appends the vectors with the given indexes to the file, under the versions with the same indexes. It does
-// nothing after Close, and once the file is full (OpenUnfinished). It fails if the file of OpenAhead cannot be written;
-// then none of them counts.
+// nothing after Close, and once the file is full (OpenUnfinished). It fails if a collection would refuse a vector
+// (ann.AppendRecord), or the file of OpenAhead cannot be written; then none of them counts.
 func (a *Ahead) keep(versions []version, vectors [][]float32, places []int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,11 +147,15 @@ func (a *Ahead) keep(versions []version, vectors [][]float32, places []int) erro
 	for n, i := range places {
 		begin := len(records)
 		records = append(records, versions[i][:]...)
-		records = binary.LittleEndian.AppendUint32(records, uint32(len(vectors[i])))
-		made[n] = place{a.end + int64(len(records)), len(vectors[i])}
-		for _, x := range vectors[i] {
-			records = binary.LittleEndian.AppendUint32(records, math.Float32bits(x))
+		head := len(records)
+		records = append(records, make([]byte, recordHead-len(version{}))...)
+		made[n].at = a.end + int64(len(records))
+		var err error
+		records, made[n].numbers, err = ann.AppendRecord(records, a.kind(), vectors[i], a.Dimension())
+		if err != nil {
+			return fmt.Errorf("keeping vectors in %s: %w", a.path, err)
 		}
+		binary.LittleEndian.PutUint32(records[head:], uint32(made[n].numbers))
 		records = binary.LittleEndian.AppendUint32(records, crc32.Checksum(records[begin:], castagnoli()))
 	}
 	if a.room != nil && !a.room(a.end+int64(len(records))) {
