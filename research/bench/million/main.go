@@ -240,7 +240,8 @@ func addNoise(list, a, b []float32, dim int) []float32 {
 	return out
 }
 
-// newProgress returns a function that prints each stage and its rate, at most every ten seconds.
+// newProgress returns a function that prints each stage, its rate and the memory that is no file's, at most every ten
+// seconds.
 func newProgress(w io.Writer) func(store.Progress) {
 	var last time.Time
 	var stage store.Stage
@@ -255,8 +256,8 @@ func newProgress(w io.Writer) func(store.Progress) {
 			return
 		}
 		last = time.Now()
-		fmt.Fprintf(w, "%v %s %d of %d %s, %.0f/s\n",
-			p.Stage, p.Expert, p.Done, p.Total, p.Unit, float64(p.Done)/max(time.Since(began).Seconds(), 0.1))
+		fmt.Fprintf(w, "%v %s %d of %d %s, %.0f/s, %d MiB\n", p.Stage, p.Expert, p.Done, p.Total, p.Unit,
+			float64(p.Done)/max(time.Since(began).Seconds(), 0.1), anonymousMemory()>>20)
 	}
 }
 
