@@ -127,27 +127,33 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 // questions about other subjects most are not found.
 func verdictsTell(t *testing.T, server *served, questions string) {
 	t.Helper()
-	share := func(file string, of func(reply.Verdict) bool) float64 {
+	verdicts := func(file string) (all []reply.Verdict) {
 		text, err := os.ReadFile(filepath.Join(questions, file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, all := 0, 0
 		for line := range strings.Lines(string(text)) {
 			var q struct{ Question string }
 			if err := json.Unmarshal([]byte(line), &q); err != nil {
 				t.Fatal(err)
 			}
-			all++
-			if of(server.first(q.Question).Verdict) {
+			all = append(all, server.first(q.Question).Verdict)
+		}
+		return all
+	}
+	share := func(all []reply.Verdict, of func(reply.Verdict) bool) float64 {
+		n := 0
+		for _, v := range all {
+			if of(v) {
 				n++
 			}
 		}
-		return float64(n) / float64(all)
+		return float64(n) / float64(len(all))
 	}
-	doubted := share("test.jsonl", func(v reply.Verdict) bool { return v != reply.VerdictFound })
-	refused := share("test.jsonl", func(v reply.Verdict) bool { return v == reply.VerdictNotFound })
-	foreign := share("elsewhere.jsonl", func(v reply.Verdict) bool { return v != reply.VerdictFound })
+	own := verdicts("test.jsonl")
+	doubted := share(own, func(v reply.Verdict) bool { return v != reply.VerdictFound })
+	refused := share(own, func(v reply.Verdict) bool { return v == reply.VerdictNotFound })
+	foreign := share(verdicts("elsewhere.jsonl"), func(v reply.Verdict) bool { return v != reply.VerdictFound })
 	t.Logf("of 100 test questions %.1f are doubted and %.1f refused; of foreign ones %.1f are not found", 100*doubted,
 		100*refused, 100*foreign)
 	if doubted > .08 || refused > .03 || foreign < .7 {

@@ -35,6 +35,7 @@ func TestEveryWayUsesEveryCore(t *testing.T) {
 	if err := os.Symlink(testenv.Base(t, "int8"), cache.Bundle(shipped.Base)); err != nil {
 		t.Fatal(err)
 	}
+	testenv.LinkPDFium(t, cache.Root)
 	t.Chdir(t.TempDir())
 	write(t, "conclave.yaml", "cache: "+cache.Root+"\nruntime: "+library+"\n")
 	texts := newTexts(1)

@@ -25,6 +25,7 @@ func workplace(t *testing.T) (passages string) {
 	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\nruntime: "+library+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	testenv.LinkPDFium(t, "cache")
 	return passagesFile(t)
 }
 

@@ -82,6 +82,7 @@ func tinyCollection(t *testing.T, bundles []string, experts string) {
 		0o644); err != nil {
 		t.Fatal(err)
 	}
+	testenv.LinkPDFium(t, "cache")
 	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts",
 		experts); code != cli.ExitOK {
 		t.Fatalf("index: %s", complaints)

@@ -39,6 +39,7 @@ func newReader(t *testing.T, root string) *reader {
 	_ = listener.Close()
 	t.Cleanup(r.stop)
 	own := filepath.Join(r.dir, "cache")
+	testenv.LinkPDFium(t, own)
 	// The longest that limits.timeout allows: other tests may have both processors for longer than the usual 2 s.
 	r.env = append(environment(), "PATH="+filepath.Join(r.dir, "bin")+":"+os.Getenv("PATH"), "CONCLAVE_CACHE="+own,
 		"CONCLAVE_SEARCH_TIMEOUT=10s")

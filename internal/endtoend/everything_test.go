@@ -23,7 +23,7 @@ import (
 const besideMemory = 64 << 20
 
 // TestMemoryOfEverything: whatever a caller asks for, with the largest bodies and the most
-// expensive passages, thirty at a time who read nothing of their answers, the server keeps
+// expensive passages, forty at a time who read nothing of their answers, the server keeps
 // to limits.memory and a constant. It is a process of its own.
 func TestMemoryOfEverything(t *testing.T) {
 	const memory = 96 << 20
@@ -59,9 +59,9 @@ func TestMemoryOfEverything(t *testing.T) {
 		mu.Lock()
 		asked = a.name
 		mu.Unlock()
-		callers := 100
+		callers := 40 // whose answers, of up to 6 MiB each, are twice as much as there is memory for
 		if len(a.body) > 64<<10 {
-			callers = 12 // whose bodies are more than there is memory for
+			callers = 12 // whose bodies are
 		}
 		began := time.Now()
 		statuses := p.together(a, callers)

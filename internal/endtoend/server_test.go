@@ -68,7 +68,7 @@ type site struct {
 }
 
 // newSite makes a site; configuration is put behind the path of the runtime. Where it
-// names no cache, that is empty: the shipped reader takes longer to load than all else.
+// names no cache, that has PDFium's compiled form alone: the shipped reader takes longer to load than all else.
 func newSite(t testing.TB, configuration string, bundles []string, experts string, lines string) *site {
 	t.Helper()
 	runtime := testenv.Runtime(t)
@@ -83,6 +83,7 @@ func newSite(t testing.TB, configuration string, bundles []string, experts strin
 	}
 	if !strings.Contains(configuration, "cache: ") {
 		configuration += "cache: cache\n"
+		testenv.LinkPDFium(t, filepath.Join(s.dir, "cache"))
 	}
 	for name, text := range map[string]string{"conclave.yaml": "runtime: " + runtime + "\n" + configuration, "passages.jsonl": lines} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {

@@ -5,6 +5,7 @@ package testenv
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"example.org/conclave/internal/provision"
@@ -32,6 +33,22 @@ func Base(tb testing.TB, precision string) string {
 		name += "-" + precision
 	}
 	return require(tb, cache(tb).Bundle(name))
+}
+
+// LinkPDFium makes the folder pdf of another cache a link to that of the machine's cache, which it creates if need be:
+// the compiled form of PDFium is there, or is stored there by the first process that reads files. Without it each such
+// process compiles PDFium, which takes five seconds of a processor. The test fails if the link cannot be made.
+func LinkPDFium(tb testing.TB, other string) {
+	tb.Helper()
+	compiled := filepath.Join(cache(tb).Root, "pdf")
+	for _, folder := range []string{compiled, other} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := os.Symlink(compiled, filepath.Join(other, "pdf")); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // cache returns the cache of fetched files. The test fails if there is no home folder.
