@@ -46,6 +46,10 @@ export async function launch() {
 export const widths = [360, 768, 1440];
 export const themes = ["light", "dark"];
 
+// looks pairs each of these widths with a theme, in turns: layout is the width's, and the colours are the theme's, in
+// every width the same.
+export const looks = (widths) => widths.map((width, i) => [width, themes[i % 2]]);
+
 // visit opens a page in a context of its own. What the browser's console says, what a
 // script throws, and what is loaded from another host are kept in page.complaints.
 export async function visit(browser, url, { width = 1440, theme = "light", expected = /^$/, locale = "en-US" } = {}) {
@@ -90,6 +94,11 @@ export async function accessible(page, what) {
     ),
   );
   assert.deepEqual(violations, [], what);
+  await fits(page, what);
+}
+
+// fits asserts that nothing sticks out on the right.
+export async function fits(page, what) {
   const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(inner <= outer, `${what}: the page is ${inner} wide in a window of ${outer}`);
 }

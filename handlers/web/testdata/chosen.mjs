@@ -1,7 +1,7 @@
 // Results that an administrator chooses for a question. SEARCHER's key may search, OWNER's may do everything.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { accessible, leave, themes, visit, widths } from "./browser.mjs";
+import { accessible, leave, looks, visit, widths } from "./browser.mjs";
 import { browser, server } from "./servers.mjs";
 
 const { SEARCHER: searcher, OWNER: owner } = process.env;
@@ -41,16 +41,14 @@ test("an administrator chooses results for a question, sees them marked, and rem
   assert.equal(chosen.results[0].pinned, true);
   assert.ok(!chosen.results.some((result) => result.id === first));
 
-  for (const width of widths) {
+  for (const [width, theme] of looks(widths)) {
     const other = await visit(browser, `${server}/?view=collection`, { width, expected });
     await other.fill("#key", owner);
     await other.locator("#key").press("Tab");
     await other.getByRole("region", { name: "Chosen results" }).getByText(`first: ${last}`).waitFor();
-    for (const theme of themes) {
-      await other.emulateMedia({ colorScheme: theme });
-      await accessible(other, `chosen, ${width} px, ${theme}`);
-      if (process.env.SHOTS) await other.screenshot({ path: `${process.env.SHOTS}/chosen-${width}-${theme}.png`, fullPage: true });
-    }
+    await other.emulateMedia({ colorScheme: theme });
+    await accessible(other, `chosen, ${width} px, ${theme}`);
+    if (process.env.SHOTS) await other.screenshot({ path: `${process.env.SHOTS}/chosen-${width}-${theme}.png`, fullPage: true });
     await leave(other);
   }
 

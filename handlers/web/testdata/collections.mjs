@@ -1,7 +1,7 @@
 // Several collections: chosen, asked one by one and together, made and removed; a key for some sees these.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { accessible, leave, themes, visit } from "./browser.mjs";
+import { accessible, leave, looks, visit } from "./browser.mjs";
 import { browser, server } from "./servers.mjs";
 
 const { OWNER: owner, READER: reader } = process.env;
@@ -58,13 +58,11 @@ test("several are asked together, and each result says where it is from", () =>
     assert.equal(new URL(page.url()).searchParams.get("q"), "lamp");
     await page.reload();
     await page.locator(".collection-name").first().waitFor();
-    for (const width of [390, 1280]) {
+    for (const [width, theme] of looks([390, 1280])) {
       await page.setViewportSize({ width, height: 900 });
       await choose(page);
-      for (const theme of themes) {
-        await page.emulateMedia({ colorScheme: theme });
-        await accessible(page, `the chooser, ${width} px, ${theme}`);
-      }
+      await page.emulateMedia({ colorScheme: theme });
+      await accessible(page, `the chooser, ${width} px, ${theme}`);
       await page.keyboard.press("Escape");
     }
     await choose(page);

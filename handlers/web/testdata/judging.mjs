@@ -1,7 +1,7 @@
 // Judging: thumbs are kept by the server, and what calibrating by them would change is said.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { accessible, themes, widths } from "./browser.mjs";
+import { accessible, looks, widths } from "./browser.mjs";
 import { api, on } from "./servers.mjs";
 
 const question = "why did the fox hide the moon";
@@ -74,9 +74,9 @@ test("questions of a file are taken over; from ten judgments on the page says wh
       const text = await (await (await download).createReadStream()).toArray();
       const read = Buffer.concat(text).toString().trim().split("\n").map((line) => JSON.parse(line));
       assert.deepEqual(read.map((one) => one.positive_ids), passages.map((one) => [one.id]));
-      for (const [i, width] of widths.entries()) {
+      for (const [width, theme] of looks(widths)) {
         await page.setViewportSize({ width, height: 900 });
-        await page.emulateMedia({ colorScheme: themes[i % 2] });
+        await page.emulateMedia({ colorScheme: theme });
         await accessible(page, `judged answers, ${width} px`);
       }
     },

@@ -1,7 +1,7 @@
 // Questions that were not answered, as an administrator sees them. SEARCHER's key may search, OWNER's may do everything.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { accessible, leave, themes, visit, widths } from "./browser.mjs";
+import { accessible, leave, looks, visit, widths } from "./browser.mjs";
 import { browser, server } from "./servers.mjs";
 
 const { SEARCHER: searcher, OWNER: owner, FILTERED: filtered } = process.env;
@@ -29,17 +29,15 @@ test("what was not answered is listed for an administrator alone, and forgotten 
   assert.ok(["not_found", "doubtful"].includes(questions[0].verdict));
   assert.equal((await call("GET", "/v1/admin/unanswered", searcher)).status, 403);
 
-  for (const width of widths) {
+  for (const [width, theme] of looks(widths)) {
     const page = await visit(browser, `${server}/?view=collection`, { width, expected });
     await page.fill("#key", owner);
     await page.locator("#key").press("Tab");
     const card = page.getByRole("region", { name: "Questions without an answer" });
     await card.getByText("asked twice").waitFor();
-    for (const theme of themes) {
-      await page.emulateMedia({ colorScheme: theme });
-      await accessible(page, `unanswered, ${width} px, ${theme}`);
-      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/unanswered-${width}-${theme}.png`, fullPage: true });
-    }
+    await page.emulateMedia({ colorScheme: theme });
+    await accessible(page, `unanswered, ${width} px, ${theme}`);
+    if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/unanswered-${width}-${theme}.png`, fullPage: true });
     await leave(page);
   }
 
