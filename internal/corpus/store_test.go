@@ -189,8 +189,8 @@ func TestEqualKeys(t *testing.T) {
 		}
 	}
 	same := hashKey("77")
-	for i := range w.keys {
-		w.keys[i] = same
+	for i := range w.keys.Values() {
+		w.keys.Values()[i] = same
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

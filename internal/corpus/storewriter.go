@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"path/filepath"
 	"slices"
 
 	"example.org/conclave/internal/disk"
@@ -14,17 +15,17 @@ import (
 )
 
 // StoreWriter writes the passages of a segment, in any order: Close numbers
-// them in the order of their ids. It keeps about 30 bytes a passage in memory,
-// whatever the texts' lengths. It is not safe for concurrent use.
+// them in the order of their ids. What it keeps of each passage, about 30 bytes whatever the text's length, lies in
+// scratch memory beside the file (disk.Array). It is not safe for concurrent use.
 type StoreWriter struct {
 	path    string
 	disk    disk.Disk
 	file    disk.File
 	out     *bufio.Writer
 	at      uint64 // where the next record goes
-	offsets []uint64
-	keys    []uint32
-	ids     idTable
+	offsets *disk.Array[uint64]
+	keys    *disk.Array[uint32]
+	ids     *idTable
 	last    string // the id appended last
 	ordered bool   // the ids came in order so far
 	record  []byte
@@ -58,13 +59,16 @@ func CreateStore(d disk.Disk, path string) (*StoreWriter, error) {
 		out:     bufio.NewWriterSize(file, 1<<20),
 		at:      headerBytes,
 		ordered: true,
+		offsets: disk.NewList[uint64](d, filepath.Dir(path)),
+		keys:    disk.NewList[uint32](d, filepath.Dir(path)),
+		ids:     &idTable{disk: d, folder: filepath.Dir(path)},
 	}
 	_, w.err = w.out.Write(make([]byte, headerBytes)) // zeros: no store yet
 	return w, w.err
 }
 
 // Len returns the number of passages written so far.
-func (w *StoreWriter) Len() int { return len(w.offsets) }
+func (w *StoreWriter) Len() int { return len(w.offsets.Values()) }
 
 // Append writes a passage. It returns an error without writing if CheckStored refuses the passage or its id was written
 // already (*DuplicateError): the next passage can be appended then. After any other error the store cannot be
@@ -76,7 +80,7 @@ func (w *StoreWriter) Append(p Passage) error {
 	if err := p.CheckStored(); err != nil {
 		return err
 	}
-	if len(w.offsets) >= 1<<32-2 {
+	if w.Len() >= 1<<32-2 {
 		return fmt.Errorf("a segment holds %d passages at most", uint32(1<<32-2))
 	}
 	key := hashKey(p.ID)
@@ -99,9 +103,13 @@ func (w *StoreWriter) Append(p Passage) error {
 		w.err = err
 		return err
 	}
-	w.offsets = append(w.offsets, w.at)
-	w.keys = append(w.keys, key)
-	w.ids.add(uint32(len(w.keys)-1), w.keys)
+	w.err = errors.Join(w.offsets.Append(w.at), w.keys.Append(key))
+	if w.err == nil {
+		w.err = w.ids.add(uint32(w.Len()-1), w.keys.Values())
+	}
+	if w.err != nil {
+		return w.err
+	}
 	w.at += uint64(len(w.record))
 	w.ordered = w.ordered && w.last < p.ID
 	w.last = p.ID
@@ -112,11 +120,11 @@ func (w *StoreWriter) Append(p Passage) error {
 // is that of the id. It writes out the buffer and reads records back whose ids have the same key, which is rare
 // except for real duplicates. The error is that of the file.
 func (w *StoreWriter) findID(key uint32, id string) (int, bool, error) {
-	for n := range w.ids.candidates(key, w.keys) {
+	for n := range w.ids.candidates(key, w.keys.Values()) {
 		if err := w.out.Flush(); err != nil {
 			return 0, false, err
 		}
-		start := w.offsets[n] + recordBytes
+		start := w.offsets.Values()[n] + recordBytes
 		// Length and id stand first; no need to read the text.
 		head := make([]byte, min(w.at-start, uint64(binary.MaxVarintLen64+MaxIDBytes)))
 		if _, err := w.file.ReadAt(head, int64(start)); err != nil {
@@ -143,7 +151,7 @@ func (w *StoreWriter) Close() error {
 	if err == nil {
 		err = w.completeFile()
 	}
-	err = errors.Join(err, w.file.Close())
+	err = errors.Join(err, w.file.Close(), w.release())
 	w.file = nil
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", w.path, err)
@@ -155,31 +163,36 @@ func (w *StoreWriter) Close() error {
 func (w *StoreWriter) Abort() {
 	if w.file != nil {
 		_ = w.file.Close()
+		_ = w.release()
 		_ = w.disk.Remove(w.path)
 		w.file = nil
 	}
+}
+
+// release gives the memory back that grows with the passages. It returns the errors of unmapping.
+func (w *StoreWriter) release() error {
+	return errors.Join(w.offsets.Close(), w.keys.Close(), w.ids.slots.Close())
 }
 
 // completeFile sorts the passages by id, writes the offsets, the id table, the fences and, last, the header, and syncs
 // the file. A file that was cut short has no header and cannot be opened. It fails if the file cannot be written, or
 // read back for sorting.
 func (w *StoreWriter) completeFile() error {
-	w.ids = idTable{}
-	h := newHeader(uint64(len(w.offsets)), w.at)
-	if err := w.out.Flush(); err != nil {
+	if err := errors.Join(w.ids.slots.Close(), w.out.Flush()); err != nil {
 		return err
 	}
+	h := newHeader(uint64(w.Len()), w.at)
 	if err := w.sortByID(); err != nil {
 		return err
 	}
 	if _, err := w.out.Write(make([]byte, h.offsets-h.records)); err != nil {
 		return err
 	}
-	if err := w.writePages(w.offsets, nil); err != nil {
+	if err := w.writePages(w.offsets.Values(), nil); err != nil {
 		return err
 	}
-	sorted := make([]uint64, len(w.keys))
-	for ordinal, key := range w.keys {
+	sorted := w.offsets.Values() // which are written
+	for ordinal, key := range w.keys.Values() {
 		sorted[ordinal] = uint64(key)<<32 | uint64(ordinal)
 	}
 	slices.Sort(sorted)
@@ -224,7 +237,7 @@ func (w *StoreWriter) writePages(entries []uint64, each func(page []uint64)) err
 // sortByID sorts offsets and keys by the passages' ids, unless they were appended in that order. It reads the ids from
 // the mapped file, since they are too large to keep in memory. It fails if the file cannot be mapped, or a record in it
 // is damaged.
-func (w *StoreWriter) sortByID() error {
+func (w *StoreWriter) sortByID() (err error) {
 	if w.ordered {
 		return nil
 	}
@@ -234,22 +247,39 @@ func (w *StoreWriter) sortByID() error {
 	}
 	defer func() { _ = file.Close() }()
 	var damaged error
+	old := w.offsets.Values()
 	id := func(n uint32) []byte {
-		id, err := recordID(file.Data[w.offsets[n]+recordBytes : w.at])
+		id, err := recordID(file.Data[old[n]+recordBytes : w.at])
 		if err != nil {
 			damaged = fmt.Errorf("reading back what was written: %w", err)
 		}
 		return id
 	}
-	sorted := make([]uint32, len(w.offsets))
-	for n := range sorted {
-		sorted[n] = uint32(n)
+	folder := filepath.Dir(w.path)
+	order, err := disk.NewArray[uint32](w.disk, folder, len(old), 0)
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(sorted, func(a, b uint32) int { return bytes.Compare(id(a), id(b)) })
-	offsets, keys := make([]uint64, len(sorted)), make([]uint32, len(sorted))
-	for ordinal, n := range sorted {
-		offsets[ordinal], keys[ordinal] = w.offsets[n], w.keys[n]
+	defer func() { err = errors.Join(err, order.Close()) }()
+	for n := range order.Values() {
+		order.Values()[n] = uint32(n)
 	}
-	w.offsets, w.keys = offsets, keys
+	slices.SortFunc(order.Values(), func(a, b uint32) int { return bytes.Compare(id(a), id(b)) })
+	offsets, err := disk.NewArray[uint64](w.disk, folder, len(old), 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, offsets.Close()) }() // of the unsorted ones, in the end
+	keys, err := disk.NewArray[uint32](w.disk, folder, len(old), 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, keys.Close()) }()
+	for ordinal, n := range order.Values() {
+		offsets.Values()[ordinal] = old[n]
+		keys.Values()[ordinal] = w.keys.Values()[n]
+	}
+	w.offsets, offsets = offsets, w.offsets
+	w.keys, keys = keys, w.keys
 	return damaged
 }

@@ -75,14 +75,13 @@ func (w *writer) merge(ctx context.Context, names []string, o store.BuildOptions
 	if err != nil {
 		return 0, err
 	}
-	var order []origin
-	err = eachByID(from, "", func(at origin) (bool, error) {
-		order = append(order, at)
-		return true, ctx.Err()
-	})
+	list := disk.NewList[origin](w.disk, w.dir)
+	defer func() { err = errors.Join(err, list.Close()) }()
+	err = eachByID(from, "", func(at origin) (bool, error) { return true, errors.Join(list.Append(at), ctx.Err()) })
 	if err != nil {
 		return 0, err
 	}
+	order := list.Values()
 	made := w.draft()
 	defer made.discard()
 	var s manifest.Segment
@@ -142,9 +141,12 @@ func mergedWords(
 		for i, s := range from {
 			segments[i] = bm25.Segment{Index: s.words}
 		}
-		places := make([]bm25.SegmentPassage, len(order))
-		for i, at := range order {
-			places[i] = bm25.SegmentPassage{Segment: at.segment, Passage: uint32(at.ordinal)}
+		places := func(yield func(bm25.SegmentPassage) bool) {
+			for _, at := range order {
+				if !yield(bm25.SegmentPassage{Segment: at.segment, Passage: uint32(at.ordinal)}) {
+					return
+				}
+			}
 		}
 		if err := bm25.MergeOrdered(ctx, d, filepath.Join(dir, wordsName), places, segments...); err != nil {
 			return fmt.Errorf("merging words: %w", err)

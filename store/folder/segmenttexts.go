@@ -1,8 +1,10 @@
 package folder
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"path/filepath"
 
 	"example.org/conclave/internal/disk"
@@ -14,11 +16,18 @@ import (
 // writeTexts writes three files into the folder of a new segment: the spellings of its words, a fingerprint of each
 // passage, and the index of the metadata. It fails if a text or the disk does, or ctx ends; some of the files may be
 // there then.
-func writeTexts(ctx context.Context, d disk.Disk, dir string, texts passages) error {
+func writeTexts(ctx context.Context, d disk.Disk, dir string, texts passages) (err error) {
 	b := spelling.NewBuilder()
 	values := fields.NewBuilder()
-	fingerprints := make([]byte, 0, len(copiesMagic)+8*texts.Len())
-	fingerprints = append(fingerprints, copiesMagic...)
+	values.SpillTo(d, dir)
+	defer func() { err = errors.Join(err, values.Discard()) }()
+	file, err := d.CreateFile(filepath.Join(dir, copiesName))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	copies := bufio.NewWriter(file)
+	_, _ = copies.WriteString(copiesMagic) // bufio keeps the first error for Flush
 	for o := range rank.Ordinal(texts.Len()) {
 		if o%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -31,7 +40,7 @@ func writeTexts(ctx context.Context, d disk.Disk, dir string, texts passages) er
 		if err := values.Add(p.Metadata); err != nil {
 			return err
 		}
-		fingerprints = binary.LittleEndian.AppendUint64(fingerprints, p.Fingerprint())
+		_, _ = copies.Write(binary.LittleEndian.AppendUint64(nil, p.Fingerprint()))
 	}
 	if err := spelling.Write(d, filepath.Join(dir, spellingName), b.Lexicon()); err != nil {
 		return err
@@ -39,5 +48,5 @@ func writeTexts(ctx context.Context, d disk.Disk, dir string, texts passages) er
 	if err := values.Write(d, filepath.Join(dir, fieldsName)); err != nil {
 		return err
 	}
-	return d.WriteFile(filepath.Join(dir, copiesName), fingerprints)
+	return copies.Flush()
 }
