@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"example.org/conclave/bm25/forms"
@@ -108,7 +109,7 @@ func BenchmarkMergeOrdered(b *testing.B) {
 				}
 				path := b.TempDir() + "/words"
 				for b.Loop() {
-					if err := MergeOrdered(context.Background(), disk.OS{}, path, order, segments...); err != nil {
+					if err := MergeOrdered(context.Background(), disk.OS{}, path, slices.Values(order), segments...); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -87,7 +87,7 @@ func merge(ctx context.Context, path string, segments ...Segment) error {
 			}
 		}
 	}
-	return MergeOrdered(ctx, disk.OS{}, path, order, segments...)
+	return MergeOrdered(ctx, disk.OS{}, path, slices.Values(order), segments...)
 }
 
 // wantMerged merges segments into a file, and returns the bytes that it has to
@@ -163,7 +163,7 @@ func TestMergeOrdered(t *testing.T) {
 			segments = append(segments, Segment{Index: build(t, params, part)})
 		}
 		path := filepath.Join(t.TempDir(), "merged")
-		if err := MergeOrdered(t.Context(), disk.OS{}, path, order, segments...); err != nil {
+		if err := MergeOrdered(t.Context(), disk.OS{}, path, slices.Values(order), segments...); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(path)
@@ -183,7 +183,7 @@ func TestMergeOrdered(t *testing.T) {
 		"segment before it": {{-1, 0}},
 	} {
 		path := filepath.Join(t.TempDir(), "merged")
-		if err := MergeOrdered(t.Context(), disk.OS{}, path, order, Segment{Index: x}); err == nil {
+		if err := MergeOrdered(t.Context(), disk.OS{}, path, slices.Values(order), Segment{Index: x}); err == nil {
 			t.Errorf("%s: merged", name)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"example.org/conclave/internal/disk"
 )
@@ -20,8 +19,10 @@ type SegmentPassage struct {
 // passages in this order would give, without needing their texts. Passages that order does not name are left out,
 // deleted or not. Bases and Deleted of segments do not matter. It fails, and leaves no file, if segments were built
 // with different parameters, passages of one segment are not in ascending order, or ctx ends.
-func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []SegmentPassage, segments ...Segment) error {
-	content, err := mergedContent(ctx, segments, slices.Values(order))
+func MergeOrdered(
+	ctx context.Context, d disk.Disk, path string, order iter.Seq[SegmentPassage], segments ...Segment,
+) error {
+	content, err := mergedContent(ctx, segments, order)
 	if err != nil {
 		return err
 	}
