@@ -9,6 +9,11 @@
 // so is the vector of a token. Each passage has a number from 0 to 999 (field "part") and the number of its pattern's
 // tenth (field "tenth"), which are for filters and facets. The same arguments make the same collection.
 //
+// With -segments it has several segments, and with -merge a collection's segments are merged into one, as a server does:
+//
+//	go run ./research/bench/million -from COLLECTION -passages 80000 -segments 8 -to NEW
+//	go run ./research/bench/million -merge NEW
+//
 // Printed are the time of the clock, processor time, bytes, and the most memory that the process had which is no
 // file's.
 package main
@@ -40,15 +45,23 @@ func main() {
 	from := flag.String("from", "", "folder of the collection that gives the patterns")
 	to := flag.String("to", "", "folder of the new collection")
 	passages := flag.Int("passages", 100_000, "passages of the new collection")
+	segments := flag.Int("segments", 1, "segments of the same size in which the collection is made")
+	merged := flag.String("merge", "", "folder of a collection whose segments are merged, and nothing else is done")
 	flag.Parse()
-	if err := run(*from, *to, *passages); err != nil {
+	var err error
+	if *merged != "" {
+		err = merge(*merged)
+	} else {
+		err = run(*from, *to, *passages, *segments)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// run makes the collection to, of n passages, of the one in from, and prints what it cost.
-func run(from, to string, n int) (err error) {
+// run makes the collection to, of n passages in so many segments, of the one in from, and prints what it cost.
+func run(from, to string, n, segments int) (err error) {
 	c, err := folder.Open(from)
 	if err != nil {
 		return err
@@ -71,9 +84,16 @@ func run(from, to string, n int) (err error) {
 	}
 	watch := watchMemory()
 	began := time.Now()
-	_, err = folder.Build(context.Background(), to, &stream{maker: maker, total: n}, options)
-	if err != nil {
-		return err
+	for i := range segments {
+		part := &stream{maker: maker, next: n * i / segments, total: n * (i + 1) / segments}
+		add := folder.Add
+		if i == 0 {
+			add = folder.Build
+		}
+		if _, err := add(context.Background(), to, part, options); err != nil {
+			return err
+		}
+		options.New = false
 	}
 	took := time.Since(began)
 	most := watch()
@@ -81,13 +101,50 @@ func run(from, to string, n int) (err error) {
 	if err != nil {
 		return err
 	}
+	tell(n, took, bytes, most)
+	return nil
+}
+
+// merge merges all segments of a collection into one, and prints what it cost.
+func merge(dir string) error {
+	names, err := filepath.Glob(filepath.Join(dir, "seg-*"))
+	if err != nil {
+		return err
+	}
+	for i := range names {
+		names[i] = filepath.Base(names[i])
+	}
+	options := store.BuildOptions{Threads: 1, Progress: newProgress(os.Stderr)}
+	watch := watchMemory()
+	began := time.Now()
+	if _, err := folder.Merge(context.Background(), dir, names, options); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	most := watch()
+	c, err := folder.Open(dir)
+	if err != nil {
+		return err
+	}
+	g := c.Acquire()
+	n := g.Len()
+	g.Release()
+	bytes, err := bytesIn(dir)
+	if err := errors.Join(err, c.Close()); err != nil {
+		return err
+	}
+	tell(n, took, bytes, most)
+	return nil
+}
+
+// tell prints what a collection of n passages cost: the time, its bytes, and the most memory that is no file's.
+func tell(n int, took time.Duration, bytes, most int64) {
 	fmt.Printf(
 		"%d passages: %.0f s, %.0f s of processor time (%.2f ms a passage), %.2f kB a passage, "+
 			"at most %d MiB of memory that is no file's\n",
 		n, took.Seconds(), processorTime().Seconds(), 1000*processorTime().Seconds()/float64(n),
 		float64(bytes)/float64(n)/1000, most>>20,
 	)
-	return nil
 }
 
 // readAll returns all passages of a stream.

@@ -239,4 +239,5 @@ def while_writing(server, fresh, each):
             "p99_ms": percentile(times, 0.99)}
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
