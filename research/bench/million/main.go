@@ -9,7 +9,8 @@
 // so is the vector of a token. Each passage has a number from 0 to 999 (field "part") and the number of its pattern's
 // tenth (field "tenth"), which are for filters and facets. The same arguments make the same collection.
 //
-// With -segments it has several segments, and with -merge a collection's segments are merged into one, as a server does:
+// With -segments it has several segments. With -merge a collection's segments are merged into one, as a server
+// merges them:
 //
 //	go run ./research/bench/million -from COLLECTION -passages 80000 -segments 8 -to NEW
 //	go run ./research/bench/million -merge NEW

@@ -106,8 +106,8 @@ func (l *valueList) sort() (c sortedColumn) {
 // size returns how many bytes write writes.
 func (c *sortedColumn) size() uint64 { return uint64(12*c.distinct+4+4*len(c.pairs)) + c.texts }
 
-// write writes the column: its keys, where the passages of each begin, the passages, and the texts of words. It fails if
-// out does.
+// write writes the column: its keys, where the passages of each begin, the passages, and the texts of words. It fails
+// if out does.
 func (c *sortedColumn) write(out io.Writer) error {
 	le := binary.LittleEndian
 	w := partWriter{out: out}
