@@ -30,8 +30,8 @@ func NewArray[T any](d Disk, folder string, n int, fill byte) (*Array[T], error)
 // folder. The caller closes it.
 func NewList[T any](d Disk, folder string) *Array[T] { return &Array[T]{disk: d, folder: folder} }
 
-// reserve moves the values to memory with room for n of them, which must not be fewer. The room after them has the value
-// fill. It fails if the disk has no room, or its file system cannot map files for writing; nothing changes then.
+// reserve moves the values to memory with room for n of them, which must not be fewer. The room after them has the
+// value fill. It fails if the disk has no room, or its file system cannot map files for writing; nothing changes then.
 func (a *Array[T]) reserve(n int, fill byte) error {
 	var one T
 	size := n * int(unsafe.Sizeof(one))
