@@ -47,7 +47,7 @@ def test_the_script_trains_on_two_domains(tmp_path: Path) -> None:
     data = [write_domain(tmp_path / domain.name, domain) for domain in (one, two)]
     command = [
         *(str(SCRIPT), "multi", "--data", str(data[0]), "--data", str(data[1]), "--base", "base", "--name", "both"),
-        *"--epochs 25 --batch 24 --learning-rate 3e-3 --temperature 0.1 --rank 24 --hold-out 0.25".split(),
+        *"--epochs 14 --batch 24 --learning-rate 4e-3 --temperature 0.1 --rank 24 --hold-out 0.25".split(),
         *"--negatives none --hard 0 --question-tokens 16 --passage-tokens 24 --no-ensemble".split(),
         *"--device cpu --threads 1 --no-bf16 --licence CC0-1.0".split(),
     ]

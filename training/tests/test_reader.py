@@ -23,7 +23,7 @@ from conclave_train.settings import ReaderSettings
 from conftest import After, contents, tiny_domain, write_checkpoint, write_domain
 
 QUICK = ReaderSettings(
-    epochs=24, batch=8, learning_rate=6e-3, head_rate=1e-2, rank=32, negatives_per_question=3, max_question_tokens=8,
+    epochs=15, batch=8, learning_rate=6e-3, head_rate=1e-2, rank=32, negatives_per_question=3, max_question_tokens=8,
     hold_out=0.25, chunk=64,
 )  # fmt: skip
 ONCE = replace(QUICK, epochs=1, hold_out=0.0)
