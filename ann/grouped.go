@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// GroupedIndex is an Index of vectors of parts of passages, of which a passage has one or
-// more. Its ordinals are those of passages, and the score of a passage is the greatest
+// GroupedIndex is an Index of vectors of parts of passages, of which a passage has any number.
+// Its ordinals are those of passages, and the score of a passage is the greatest
 // inner product of a query with one of its vectors.
 type GroupedIndex struct {
 	rows  Index // of the vectors
@@ -132,8 +132,8 @@ func (g *GroupedIndex) rescorePassages(query []float32, passages []rank.Hit, k i
 }
 
 // SearchExact returns, for each query, the k passages with the greatest inner products, the best first, by comparing
-// every vector. There are fewer hits if there are fewer passages. It fails if k is less than 1, a query has the wrong
-// dimension or is not finite, the file is damaged or ctx has ended.
+// every vector. There are fewer hits if fewer passages have vectors. It fails if k is less than 1, a query has the
+// wrong dimension or is not finite, the file is damaged or ctx has ended.
 func (g *GroupedIndex) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	if err := errors.Join(SearchOptions{K: k}.checkBounds(g.Len()), g.parts.Verify(ctx)); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (g *GroupedIndex) SearchExact(ctx context.Context, queries [][]float32, k i
 		var again []int
 		for i, at := range missing {
 			out[at] = g.passagesOf(found[i])
-			if len(out[at]) < wanted {
+			if len(out[at]) < wanted && kept < g.parts.rows {
 				again = append(again, at)
 			}
 			out[at] = out[at][:min(wanted, len(out[at]))]
@@ -167,8 +167,8 @@ func (g *GroupedIndex) SearchExact(ctx context.Context, queries [][]float32, k i
 }
 
 // Scores writes the scores of passages to out, which must have an element for each: the greatest inner product of the
-// query with one of a passage's vectors. It writes NaN for a passage that does not exist, a query of another
-// dimension, and damaged files.
+// query with one of a passage's vectors, rank.NoVector for a passage without any. It writes NaN for one that does not
+// exist, a query of another dimension, and damaged files.
 func (g *GroupedIndex) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	whole := g.parts.Verify(context.Background()) == nil
 	rows := make([]rank.Ordinal, 0, 2*len(ordinals))
@@ -181,7 +181,12 @@ func (g *GroupedIndex) Scores(query []float32, ordinals []rank.Ordinal, out []fl
 	g.rows.Scores(query, rows, scores)
 	for i, o := range ordinals {
 		out[i] = float32(math.NaN())
-		if first, end := g.parts.rowsOf(o); whole && first < end {
+		first, end := g.parts.rowsOf(o)
+		switch {
+		case !whole || int64(o) >= int64(g.parts.count):
+		case first == end:
+			out[i] = rank.NoVector
+		default:
 			out[i], _ = greatestScore(scores[:end-first])
 			scores = scores[end-first:]
 		}
@@ -201,7 +206,8 @@ func greatestScore(scores []float32) (best float32, at int) {
 }
 
 // Best returns the part of a passage whose vector has the greatest inner product with a query, the first of equal ones,
-// and that product. It fails if the query has another dimension, there is no such passage, or a file is damaged.
+// and that product. It fails if the query has another dimension, there is no such passage or it has no vector, or a
+// file is damaged.
 func (g *GroupedIndex) Best(query []float32, o rank.Ordinal) (rank.Span, float32, error) {
 	if len(query) != g.Dimension() {
 		return rank.Span{}, 0, &QueryError{
@@ -213,7 +219,7 @@ func (g *GroupedIndex) Best(query []float32, o rank.Ordinal) (rank.Span, float32
 	}
 	first, end := g.parts.rowsOf(o)
 	if first == end {
-		return rank.Span{}, 0, &QueryError{fmt.Sprintf("there is no passage %d among %d", o, g.Len())}
+		return rank.Span{}, 0, &QueryError{fmt.Sprintf("there is no passage %d with a vector among %d", o, g.Len())}
 	}
 	rows, scores := make([]rank.Ordinal, end-first), make([]float32, end-first)
 	for i := range rows {
@@ -224,7 +230,8 @@ func (g *GroupedIndex) Best(query []float32, o rank.Ordinal) (rank.Span, float32
 	return g.parts.span(rows[at]), score, nil
 }
 
-// Vector returns a copy of the vectors of a passage, one after the other; empty if there is no such passage.
+// Vector returns a copy of the vectors of a passage, one after the other; empty if it has none or does not
+// exist.
 func (g *GroupedIndex) Vector(o rank.Ordinal) []float32 {
 	first, end := g.parts.rowsOf(o)
 	out := make([]float32, 0, int(end-first)*g.Dimension())
@@ -234,7 +241,7 @@ func (g *GroupedIndex) Vector(o rank.Ordinal) []float32 {
 	return out
 }
 
-// Spans returns the parts of a passage, in the order of its vectors; nil if there is no such passage. It does not
+// Spans returns the parts of a passage, in the order of its vectors; nil if it has none or does not exist. It does not
 // verify the file: a caller that has not searched calls Verify first.
 func (g *GroupedIndex) Spans(o rank.Ordinal) (out []rank.Span) {
 	first, end := g.parts.rowsOf(o)

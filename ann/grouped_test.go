@@ -13,14 +13,17 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// partsOf draws how passages have n vectors: 1 to most each, and one of 50 ten times
-// as many. Each begins where the one before begins, and some bytes later.
+// partsOf draws how passages have n vectors: 1 to most each, one of 50 ten times as many, and one of 20 none. Each
+// begins where the one before begins, and some bytes later.
 func partsOf(seed uint64, n, most int) (out [][]rank.Span) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for n > 0 {
 		count := 1 + rng.IntN(most)
 		if rng.IntN(50) == 0 {
 			count *= 10
+		}
+		if rng.IntN(20) == 0 {
+			out = append(out, nil)
 		}
 		spans := make([]rank.Span, min(n, count))
 		for i := range spans {
@@ -210,8 +213,8 @@ func TestPartsRefuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Append(nil) == nil || w.Append([]rank.Span{{Begin: 2, End: 1}}) == nil {
-		t.Error("a passage without parts, or one whose part ends before it begins")
+	if w.Append([]rank.Span{{Begin: 2, End: 1}}) == nil {
+		t.Error("a passage whose part ends before it begins")
 	}
 	w.Abort()
 	vectors := writeVectors(t, 4, clustered(44, 9, 4, 0))
@@ -229,5 +232,51 @@ func TestPartsRefuse(t *testing.T) {
 	}
 	if _, _, err := x.Best([]float32{1}, 0); err == nil {
 		t.Error("the best part for a query of another dimension")
+	}
+}
+
+// TestGroupedWithoutVectors: a passage that has no vector scores rank.NoVector and is never found, and an index of such
+// passages alone is no error.
+func TestGroupedWithoutVectors(t *testing.T) {
+	const dim = 4
+	for _, kind := range []string{Flat, HNSW} {
+		for rows, passages := range map[int][][]rank.Span{
+			0: {nil, nil, nil},
+			2: {nil, {{}}, nil, {{}}, nil},
+		} {
+			x := openGrouped(t, kind, dim, clustered(47, rows, dim, 0), passages)
+			query := []float32{1, 2, 3, 4}
+			hits, _, err := x.Search(t.Context(), query, SearchOptions{K: 10})
+			if err != nil || len(hits) != rows {
+				t.Errorf("%s: %d vectors, hits %v, %v", kind, rows, hits, err)
+			}
+			exact, err := x.SearchExact(t.Context(), [][]float32{query, query}, 10)
+			if err != nil || !slices.Equal(exact[0], hits) || !slices.Equal(exact[1], hits) {
+				t.Errorf("%s: %d vectors, exactly %v, %v", kind, rows, exact, err)
+			}
+			scores := make([]float32, len(passages))
+			ordinals := make([]rank.Ordinal, len(passages))
+			for i := range ordinals {
+				ordinals[i] = rank.Ordinal(i)
+			}
+			x.Scores(query, ordinals, scores)
+			for i, spans := range passages {
+				if (scores[i] == rank.NoVector) != (spans == nil) || scores[i] != scores[i] {
+					t.Errorf("%s: passage %d of %d scores %v", kind, i, len(passages), scores[i])
+				}
+				if n := len(x.Vector(ordinals[i])); n != dim*len(spans) {
+					t.Errorf("%s: passage %d of %d has %d numbers", kind, i, len(passages), n)
+				}
+			}
+			if _, _, err := x.Best(query, 0); err == nil {
+				t.Errorf("%s: the best of no vectors", kind)
+			}
+			if m, err := RecallOfStored(t.Context(), x, 10, 1); err != nil || m.At10 != 1 || m.Queries != rows {
+				t.Errorf("%s: %+v, %v", kind, m, err)
+			}
+			if err := x.Check(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

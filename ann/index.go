@@ -31,7 +31,8 @@ type Index interface {
 	// pass over the vectors.
 	SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error)
 	// Scores writes the inner products of a query with the vectors of the
-	// given ordinals to out, which is as long. The score of an ordinal that
+	// given ordinals to out, which is as long; rank.NoVector for a passage that
+	// has none. The score of an ordinal that
 	// does not exist, and every score for a query of another dimension, or that
 	// is no list of token vectors where it should be, is not a number.
 	Scores(query []float32, ordinals []rank.Ordinal, out []float32)

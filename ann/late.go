@@ -41,9 +41,9 @@ func openLate(d disk.Disk, path string) (*lateIndex, error) {
 	}, nil
 }
 
-// Scores writes the late-interaction scores of lists to out, which must have an element for each; NaN for a list that
-// does not exist. All scores are NaN if the query is no list of token vectors or has more than maxQuestionTokens, or
-// the file is damaged.
+// Scores writes the late-interaction scores of lists to out, which must have an element for each; rank.NoVector for an
+// empty list, and NaN for one that does not exist. All scores are NaN if the query is no list of token vectors or has
+// more than maxQuestionTokens, or the file is damaged.
 func (x *lateIndex) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	q := x.questions.Get().(*kernel.Question)
 	defer x.questions.Put(q)
@@ -76,18 +76,21 @@ func Similarity(query, list []float32, dim int) (float32, error) {
 	return kernel.Best().MaxSim(&q, blocks), nil
 }
 
-// score returns the score of a list; NaN if the ordinal does not exist.
+// score returns the score of a list; rank.NoVector if it is empty, and NaN if the ordinal does not exist.
 func (x *lateIndex) score(q *kernel.Question, o rank.Ordinal) float32 {
 	blocks := x.blocksOf(o)
-	if blocks == nil {
+	switch {
+	case int64(o) >= int64(x.count):
 		return float32(math.NaN())
+	case blocks == nil:
+		return rank.NoVector
 	}
 	return x.kernels.MaxSim(q, blocks)
 }
 
-// Search returns up to o.K hits, the best first, by late interaction. It always compares all lists that the filter
-// lets through: o.Ef and o.Exact change nothing. It fails if the query or o is invalid (checkQuery), the file is
-// damaged or ctx ends.
+// Search returns up to o.K hits, the best first, by late interaction. It always compares all lists that the filter lets
+// through and that are not empty: o.Ef and o.Exact change nothing. It fails if the query or o is invalid (checkQuery),
+// the file is damaged or ctx ends.
 func (x *lateIndex) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err
@@ -118,8 +121,8 @@ func (x *lateIndex) checkQuery(query []float32, o SearchOptions) error {
 // in some ten microseconds.
 const scanLists = 16
 
-// scanLists returns the k best of n lists, the best first; at gives the ordinal of each, from 0. It fails if ctx
-// ends.
+// scanLists returns the k best of n lists, the best first, without the empty ones; at gives the ordinal of each, from
+// 0. It fails if ctx ends.
 func (x *lateIndex) scanLists(
 	ctx context.Context,
 	q *kernel.Question,
@@ -134,7 +137,9 @@ func (x *lateIndex) scanLists(
 			}
 		}
 		o := at(i)
-		top.Push(rank.Hit{Ordinal: o, Score: x.score(q, o)})
+		if score := x.score(q, o); score != rank.NoVector {
+			top.Push(rank.Hit{Ordinal: o, Score: score})
+		}
 	}
 	return top.Sorted(), SearchStats{Scored: n, Exact: true}, nil
 }

@@ -245,6 +245,42 @@ func TestLateScores(t *testing.T) {
 	}
 }
 
+// TestLateWithoutVectors: a list without token vectors takes no bytes, scores rank.NoVector and is never found.
+func TestLateWithoutVectors(t *testing.T) {
+	const dim = 64
+	lists := tokenLists(49, 40, dim, 20)
+	for i := range lists {
+		if i%3 != 1 {
+			lists[i] = nil
+		}
+	}
+	x := openLists(t, dim, lists)
+	query := askedOf(50, 1, dim, 8)[0]
+	ordinals, scores := make([]rank.Ordinal, len(lists)), make([]float32, len(lists))
+	for i := range ordinals {
+		ordinals[i] = rank.Ordinal(i)
+	}
+	x.Scores(query, ordinals, scores)
+	with := 0
+	for i, list := range lists {
+		want := rank.NoVector
+		if list != nil {
+			want = lateScore(query, list, dim)
+			with++
+		}
+		if scores[i] != want || (len(x.Vector(ordinals[i])) > 0) != (list != nil) {
+			t.Errorf("list %d scores %v, want %v", i, scores[i], want)
+		}
+	}
+	hits, _, err := x.Search(t.Context(), query, SearchOptions{K: len(lists)})
+	if err != nil || len(hits) != with {
+		t.Errorf("%d hits of %d lists, %v", len(hits), with, err)
+	}
+	if err := x.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 // BenchmarkLateScores scores 350 passages of 145 tokens here and there in a file
 // for a question of 12 tokens of 64 numbers: what a question asks for. The small
 // file stays in the processor's caches, the large one does not.

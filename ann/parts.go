@@ -25,7 +25,7 @@ const (
 //
 // The first section is the begin and end of each row's part. The second is where the
 // passages' rows begin: count+1 numbers, the last where the last one's end. A passage
-// without rows is impossible. Parameters are count and rows.
+// without rows has no vector. Parameters are count and rows.
 type parts struct {
 	file    *mapped.File
 	count   int
@@ -44,7 +44,7 @@ func openParts(d disk.Disk, path string) (*parts, error) {
 		return nil, err
 	}
 	count, rows := file.Parameter(0), file.Parameter(1)
-	if count > rows || rows > graph.MaxRows {
+	if count > graph.MaxRows || rows > graph.MaxRows {
 		return nil, errors.Join(
 			fmt.Errorf(
 				"parts: the header of %s says %d passages with %d vectors, which is not possible: rebuild it", path,
@@ -64,8 +64,8 @@ func openParts(d disk.Disk, path string) (*parts, error) {
 	return p, nil
 }
 
-// rowsOf returns the rows of a passage, from first up to, but not including, end. Both are 0 if there is no such
-// passage or the offsets are damaged.
+// rowsOf returns the rows of a passage, from first up to, but not including, end. They are equal if there is no such
+// passage, it has no vector, or the offsets are damaged.
 func (p *parts) rowsOf(o rank.Ordinal) (first, end rank.Ordinal) {
 	if int64(o) >= int64(p.count) {
 		return 0, 0
@@ -113,7 +113,7 @@ func (p *parts) checkRows() error {
 		return damaged("its %d rows are said to be those from %d to %d", p.rows, first, end)
 	}
 	for i := range p.count {
-		if first, end := p.offsets[i], p.offsets[i+1]; first >= end {
+		if first, end := p.offsets[i], p.offsets[i+1]; first > end {
 			return damaged("passage %d has the rows from %d to %d", i, first, end)
 		}
 	}
@@ -143,14 +143,11 @@ func CreateParts(d disk.Disk, path string) (*PartsWriter, error) {
 	return &PartsWriter{out: out, offsets: []uint32{0}}, nil
 }
 
-// Append adds the next passage, with a part of its text for each of its vectors, in their order. It fails if there is
-// none, one ends before it begins, or the file is full.
+// Append adds the next passage, with a part of its text for each of its vectors, in their order; none for a passage
+// without a vector. It fails if a part ends before it begins, or the file is full.
 func (w *PartsWriter) Append(spans []rank.Span) error {
 	end := w.offsets[len(w.offsets)-1]
-	if len(spans) == 0 {
-		return fmt.Errorf("parts: passage %d has none; it needs one at least", len(w.offsets)-1)
-	}
-	if uint64(end)+uint64(len(spans)) > graph.MaxRows {
+	if uint64(end)+uint64(len(spans)) > graph.MaxRows || len(w.offsets) > graph.MaxRows {
 		return fmt.Errorf("parts: a file holds at most %d", graph.MaxRows)
 	}
 	w.pairs = w.pairs[:0]

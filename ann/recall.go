@@ -24,14 +24,20 @@ type MeasuredRecall struct {
 func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (MeasuredRecall, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	drawn := rng.Perm(x.Len())
-	drawn = drawn[:min(n, len(drawn))]
-	queries, selves := make([][]float32, len(drawn)), make([]rank.Ordinal, len(drawn))
-	for i, o := range drawn {
-		selves[i] = rank.Ordinal(o)
-		queries[i] = x.Vector(selves[i])
-		if n := len(queries[i]) / x.Dimension(); n > 1 { // one of a passage's
-			queries[i] = queries[i][rng.IntN(n)*x.Dimension():][:x.Dimension()]
+	var queries [][]float32
+	var selves []rank.Ordinal
+	for _, o := range drawn {
+		if len(queries) == n {
+			break
 		}
+		query := x.Vector(rank.Ordinal(o))
+		switch n := len(query) / x.Dimension(); {
+		case n == 0:
+			continue
+		case n > 1: // one of a passage's
+			query = query[rng.IntN(n)*x.Dimension():][:x.Dimension()]
+		}
+		queries, selves = append(queries, query), append(selves, rank.Ordinal(o))
 	}
 	return recallOf(ctx, x, queries, selves)
 }

@@ -24,7 +24,7 @@ const (
 // The first section is the blocks of all lists (kernel.EncodeTokens), one list
 // after the other, each in blocks of its own. The second is where they begin:
 // count+1 numbers of blocks, the last where the last list ends. A list without
-// blocks is impossible. Parameters are count and dim.
+// blocks is of a passage without vectors. Parameters are count and dim.
 type tokens struct {
 	file    *mapped.File
 	count   int
@@ -75,8 +75,8 @@ func (t *tokens) BytesPerVector() float64 {
 	return float64(len(t.blocks)+4*t.count) / float64(max(t.count, 1))
 }
 
-// blocksOf returns the blocks of a list, in place and unverified; nil if the ordinal does not exist or the offsets are
-// damaged.
+// blocksOf returns the blocks of a list, in place and unverified; nil if the list is empty, the ordinal does not exist
+// or the offsets are damaged.
 func (t *tokens) blocksOf(o rank.Ordinal) []byte {
 	if int64(o) >= int64(t.count) {
 		return nil
@@ -89,7 +89,7 @@ func (t *tokens) blocksOf(o rank.Ordinal) []byte {
 }
 
 // Vector returns the token vectors of a list in a new slice, with the copies of the last one that fill its block:
-// appended again, they give the same bytes. It is nil if there is no such list.
+// appended again, they give the same bytes. It is nil if the list is empty or there is none.
 func (t *tokens) Vector(o rank.Ordinal) []float32 {
 	blocks := t.blocksOf(o)
 	if blocks == nil {
@@ -123,7 +123,7 @@ func (t *tokens) checkOffsets() error {
 		return damaged("the first list begins at block %d", t.offsets[0])
 	}
 	for i := range t.count {
-		if begin, end := t.offsets[i], t.offsets[i+1]; end <= begin || end-begin > maxPassageTokens/kernel.BlockTokens {
+		if begin, end := t.offsets[i], t.offsets[i+1]; end < begin || end-begin > maxPassageTokens/kernel.BlockTokens {
 			return damaged("list %d goes from block %d to block %d", i, begin, end)
 		}
 	}

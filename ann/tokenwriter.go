@@ -44,9 +44,10 @@ func createTokens(d disk.Disk, path string, dim int) (Writer, error) {
 	return &tokenWriter{out: out, dim: dim, offsets: []uint32{0}}, nil
 }
 
-// Append adds a list of token vectors. It fails if checkTokens or encodeStored does, or the file is full.
+// Append adds a list of token vectors, which is empty for a passage without vectors. It fails if checkTokens does for
+// another one, encodeStored does, or the file is full.
 func (w *tokenWriter) Append(vector []float32) error {
-	if err := checkTokens(vector, w.dim, maxPassageTokens); err != nil {
+	if err := checkTokens(vector, w.dim, maxPassageTokens); err != nil && len(vector) > 0 {
 		return fmt.Errorf("token vectors: list %d: %w", w.Len(), err)
 	}
 	if w.Len() == graph.MaxRows {

@@ -10,12 +10,15 @@ import (
 
 // Cut returns the parts of p that the encoder wants to encode, each as a copy of p with the part as its text, and the
 // byte range of each part in p.Text. If the encoder takes no parts (Parts is nil), parts is p alone and spans is nil.
-// If it finds no part, the whole text is one. Cut fails if a part lies outside of the text, or begins or ends inside
-// a character.
+// If it finds no part, the whole text is one. If it leaves the passage out (LeavesOut), there are no parts and no
+// spans. Cut fails if a part lies outside of the text, or begins or ends inside a character.
 func Cut(encoder PassageEncoder, p corpus.Passage) (parts []corpus.Passage, spans []rank.Span, err error) {
 	cut := encoder.Parts()
 	if cut == nil {
 		return []corpus.Passage{p}, nil, nil
+	}
+	if LeavesOut(encoder, p) {
+		return nil, nil, nil
 	}
 	spans = cut(p.Text)
 	if len(spans) == 0 {

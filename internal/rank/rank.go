@@ -6,6 +6,7 @@ package rank
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -17,6 +18,10 @@ type Ordinal uint32
 
 // Span is bytes of a passage's text, which is UTF-8: from Begin up to End.
 type Span struct{ Begin, End uint32 }
+
+// NoVector is the score of a passage by an expert that has no vector of it: the greatest of no inner products. No hit
+// has it.
+var NoVector = float32(math.Inf(-1))
 
 // Hit is one passage found by one source, with that source's own score.
 // Higher scores are better; the unit is the source's (an inner product, a BM25

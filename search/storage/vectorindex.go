@@ -12,7 +12,8 @@ type VectorIndex interface {
 	// Search returns the k passages with the highest inner products, in rank.Compare's order. exact compares all
 	// vectors, without an approximate index. With a *PartialError only a part of the passages was searched.
 	Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error)
-	// Scores writes to out the exact inner product of query with the vector of each passage.
+	// Scores writes to out the exact inner product of query with the vector of each passage, rank.NoVector for one
+	// that has none.
 	Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error
 }
 
@@ -38,7 +39,8 @@ type FetchedVectors interface {
 
 // TokenVectors is optionally implemented by a VectorIndex of late interaction.
 type TokenVectors interface {
-	// Vector returns the vectors of a passage's tokens, one after the other. Copies of the last one may follow.
+	// Vector returns the vectors of a passage's tokens, one after the other, none if it has no vector. Copies of the
+	// last one may follow.
 	Vector(passage rank.Ordinal) ([]float32, error)
 }
 

@@ -109,7 +109,8 @@ type vectorFile struct {
 	to     ann.Writer
 	// parts says which rows are whose; nil: each passage has one vector, or one list of vectors
 	parts *ann.PartsWriter
-	// windowed: some passage has several rows although the expert has no Parts; else the file of parts is not kept
+	// windowed: some passage has several rows, or none, although the expert has no Parts; else the file of parts is not
+	// kept
 	windowed bool
 	closed   bool
 }
@@ -179,7 +180,7 @@ func (f *vectorFile) copy(from ann.Index, o rank.Ordinal) error {
 	if f.parts == nil {
 		return f.to.Append(vector)
 	}
-	var spans []rank.Span // of a passage that has one vector
+	spans := []rank.Span{{}} // of a passage that has one vector
 	if grouped, ok := from.(*ann.GroupedIndex); ok {
 		spans = grouped.Spans(o)
 	}
@@ -198,7 +199,7 @@ func (f *vectorFile) copy(from ann.Index, o rank.Ordinal) error {
 	return nil
 }
 
-// close completes the files, so that abort does nothing. The file of parts is removed if no passage has several rows.
+// close completes the files, so that abort does nothing. The file of parts is removed if each passage has one row.
 // It fails if one cannot be completed.
 func (f *vectorFile) close() error {
 	f.closed = true

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/disk"
@@ -52,7 +53,7 @@ func (g *Generation) ExportPassages(ctx context.Context, to io.Writer, selected 
 // ExportPassages. If passages have several vectors, the rows of one follow those of the other, and EXPERT.parts.npy has
 // for each row the line, from 0, and the bytes of the text at which the part begins and ends, in uint32. Left out are
 // late and sparse experts, which have a list of vectors for each passage, and experts that search the vectors of
-// another. It fails if a file exists.
+// another. A passage that an expert left out has a row of zeros, or none where it has parts. It fails if a file exists.
 func (g *Generation) ExportVectors(ctx context.Context, folder string, selected *Selection) error {
 	if err := selected.checkGeneration(g); err != nil {
 		return err
@@ -111,7 +112,8 @@ func (g *Generation) exportExpert(ctx context.Context, x manifest.Expert, folder
 				return err
 			}
 			if !x.Parts {
-				vector = vector[:min(len(vector), x.Dimension)] // of a long passage the first window's
+				// of a long passage the first window's
+				vector = slices.Concat(vector, make([]float32, x.Dimension))[:x.Dimension]
 			}
 			row = row[:0]
 			for _, number := range vector {

@@ -140,22 +140,28 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 }
 
 // Windows returns the parts of a stored passage's text that have a vector each (store.WindowReader); nil if the
-// passage has one vector or is unknown. cut is always false.
+// passage has one vector or is unknown, and none, but not nil, if it has no vector. cut is always false.
 func (e storedEncoder) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
-	if e.vectors == nil || e.late || e.sparse {
+	if e.vectors == nil || e.sparse {
 		return nil, false
 	}
 	ordinal, ok, err := e.generation.Ordinal(p.ID)
 	if err != nil || !ok {
 		return nil, false // EncodePassages returns the error
 	}
+	if e.late {
+		if vector, err := e.vectors.Vector(ordinal); err == nil && len(vector) == 0 {
+			return []rank.Span{}, false
+		}
+		return nil, false
+	}
 	return e.windowsAt(ordinal), false
 }
 
-// windowsAt returns the windows of a passage; nil if it has one vector or its vectors are damaged.
+// windowsAt returns the windows of a passage, not nil if it has no vector; nil if it has one, or they are damaged.
 func (e storedEncoder) windowsAt(ordinal rank.Ordinal) []rank.Span {
 	spans, err := e.vectors.Spans(ordinal)
-	if err != nil {
+	if err != nil || spans == nil {
 		return nil
 	}
 	return windowsIn(spans)

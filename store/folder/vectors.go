@@ -89,8 +89,8 @@ func (v *Vectors) SearchStats(
 }
 
 // Scores writes the inner products of query with the vectors of some passages to out, which must be as long as
-// ordinals. It writes NaN for an ordinal that does not exist, a query of another dimension and damaged vectors, which
-// Search reports.
+// ordinals, and rank.NoVector for a passage without one. It writes NaN for an ordinal that does not exist, a query of
+// another dimension and damaged vectors, which Search reports.
 func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	if len(v.indexes) == 1 { // its ordinals are the collection's
 		v.indexes[0].Scores(query, ordinals, out)
@@ -116,7 +116,8 @@ func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	}
 }
 
-// Vector returns a copy of the stored vector of a passage, or of all its vectors, one after the other. It fails if
+// Vector returns a copy of the stored vector of a passage, or of all its vectors, one after the other; empty if it has
+// none. It fails if
 // there is no such passage or the vectors are damaged.
 func (v *Vectors) Vector(ordinal rank.Ordinal) ([]float32, error) {
 	ix, local, err := v.indexOf(ordinal)
@@ -143,12 +144,12 @@ func (v *Vectors) indexOf(ordinal rank.Ordinal) (ann.Index, rank.Ordinal, error)
 func (v *Vectors) Parts() bool { return v.expert.Parts }
 
 // Spans returns the parts of a passage's text, as byte ranges in the order of its vectors; nil if the index has one
-// vector for each passage. A single empty span stands for the whole passage. It fails if there is no such passage or
-// the vectors are damaged.
+// vector for each passage, and not nil for a passage without any. A single empty span stands for the whole passage. It
+// fails if there is no such passage or the vectors are damaged.
 func (v *Vectors) Spans(ordinal rank.Ordinal) ([]rank.Span, error) {
 	ix, local, err := v.indexOf(ordinal)
 	if grouped, ok := ix.(*ann.GroupedIndex); ok {
-		return grouped.Spans(local), err
+		return append([]rank.Span{}, grouped.Spans(local)...), err
 	}
 	return nil, err
 }

@@ -14,7 +14,7 @@ import (
 type windowedBatch struct {
 	passages []corpus.Passage
 	texts    []corpus.Passage // what is encoded: passages, or windows of them as passages with their text
-	spans    [][]rank.Span    // of each passage: its windows; nil: it is encoded as it is
+	spans    [][]rank.Span    // of each passage: its windows; nil: it is encoded as it is; empty: it is left out
 }
 
 // windowed returns a batch with the texts to encode: for each passage its windows, if the encoder reads it in several
@@ -40,7 +40,10 @@ func windowed(encoder store.PassageEncoder, batch []corpus.Passage) windowedBatc
 func (w *windowedBatch) each(do func(passage, from, to int) error) error {
 	from := 0
 	for i := range w.passages {
-		to := from + max(1, len(w.spans[i]))
+		to := from + 1
+		if w.spans[i] != nil {
+			to = from + len(w.spans[i])
+		}
 		if err := do(i, from, to); err != nil {
 			return err
 		}
@@ -72,9 +75,9 @@ func (f *vectorFile) appendWindowed(w windowedBatch, vectors [][]float32) error 
 }
 
 // appendSpans writes which rows belong to the next passage: one for each window, or one for the whole passage if
-// spans is empty. It fails if the file cannot be written, or the expert has no file of parts.
+// spans is nil. It fails if the file cannot be written, or the expert has no file of parts.
 func (f *vectorFile) appendSpans(spans []rank.Span) error {
-	if len(spans) > 0 {
+	if spans != nil {
 		f.windowed = true
 	} else {
 		spans = []rank.Span{{}}
@@ -106,10 +109,11 @@ func encodeChunks(
 	return vectors, nil
 }
 
-// windowsIn returns the spans of a passage's rows; nil if it has one row, for the whole passage (appendSpans).
+// windowsIn returns the spans of a passage's rows; nil if it has one row, for the whole passage (appendSpans), and an
+// empty slice that is not nil if it has none.
 func windowsIn(spans []rank.Span) []rank.Span {
 	if len(spans) == 1 && spans[0] == (rank.Span{}) {
 		return nil
 	}
-	return spans
+	return append([]rank.Span{}, spans...)
 }

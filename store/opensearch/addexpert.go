@@ -190,11 +190,13 @@ func (s *Store) fillBatch(
 		if whole {
 			body = sources[i].AppendFieldsBut(body, append(x.Sources(), schema.FieldExperts)...)
 		}
-		body, err := schema.AppendVectors(body, []schema.Expert{x}, schema.Vectors{x.Name: vectors[x.Name][i]})
+		own := schema.Vectors{x.Name: vectors[x.Name][i]}
+		body, err := schema.AppendVectors(body, []schema.Expert{x}, own)
 		if err != nil {
 			return fmt.Errorf("passage %q: %w", todo[i].ID, err)
 		}
-		operations[i].body = append(schema.AppendField(body, schema.FieldExperts, marks[i]), '}')
+		all := append(marks[i], schema.LeftOutMarks([]schema.Expert{x}, own)...)
+		operations[i].body = append(schema.AppendField(body, schema.FieldExperts, all), '}')
 	}
 	results, err := s.writeBulk(ctx, operations)
 	if err != nil {

@@ -367,11 +367,11 @@ func (v vectors) findRemembered(query []float32) scoreKey {
 	return scoreKey{}
 }
 
-// Scores writes the inner product of a vector with each passage's vector, or its best window's, to out; NaN for a
-// passage that is gone. The cluster computes those of a vector that was searched with. For others, such as those of an
-// ensemble's members, the vectors of the passages are fetched once and scored here, to the last bit as those of a
-// folder are: MUF divides the members' scores by a temperature of 1e-4, which made a difference of 1e-7 one of 8e-5 in
-// a contribution. It fails if the vector has another dimension.
+// Scores writes the inner product of a vector with each passage's vector, or its best window's, to out; rank.NoVector
+// for a passage that the expert left out, and NaN for one that is gone. The cluster computes those of a vector that was
+// searched with. For others, such as those of an ensemble's members, the vectors of the passages are fetched once and
+// scored here, to the last bit as those of a folder are: MUF divides the members' scores by a temperature of 1e-4,
+// which made a difference of 1e-7 one of 8e-5 in a contribution. It fails if the vector has another dimension.
 func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	if len(query) != v.expert.Dimension {
 		return fmt.Errorf("the question has %d numbers, and expert %s has %d", len(query), v.expert.Name, v.expert.Dimension)
@@ -389,8 +389,12 @@ func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Or
 		return err
 	}
 	for i, o := range passages {
+		all := v.vectorAt(v.expert, o)
 		out[i] = notANumber
-		for vector := range slices.Chunk(v.vectorAt(v.expert, o), v.expert.Dimension) { // of each window
+		if all != nil && len(all) == 0 {
+			out[i] = rank.NoVector
+		}
+		for vector := range slices.Chunk(all, v.expert.Dimension) { // of each window
 			var product [1]float32
 			ann.Products(query, [][]float32{vector}, product[:])
 			if !(out[i] >= product[0]) {
@@ -415,13 +419,13 @@ func (r *request) nearestQuery(x schema.Expert, near object) object {
 }
 
 // exactQuery returns the query that scores every passage that among finds by its vector in a field, or that of its
-// best window, without the graph.
+// best window, without the graph. Passages without a vector are no hits.
 func (r *request) exactQuery(field string, vector []float32, among object) object {
 	compare := func(with string, query object) object {
 		return object{"script_score": object{"query": query, "script": object{"lang": "knn", "source": "knn_score",
 			"params": object{"field": with, "query_value": vector, "space_type": "innerproduct"}}}}
 	}
-	find := compare(field, among)
+	find := compare(field, object{"bool": object{"filter": []any{among, object{"exists": object{"field": field}}}}})
 	name, _ := strings.CutPrefix(field, schema.VectorField)
 	windows := schema.Expert{Name: name}.WindowsField()
 	return betterOf(find, object{"bool": object{"filter": among,
@@ -437,7 +441,11 @@ func bestWindowQuery(field string, query object) object {
 	return object{"nested": object{"path": field, "score_mode": "max", "ignore_unmapped": true, "query": query}}
 }
 
-// innerProduct returns the inner product from which the cluster made a score: x+1 of one above 0, else 1/(1-x).
+// noVectorScore is the score of a passage without a vector among those that are to be scored.
+const noVectorScore = 0
+
+// innerProduct returns the inner product from which the cluster made a score: x+1 of one above 0, else 1/(1-x). It is
+// rank.NoVector, minus infinity, of noVectorScore.
 func innerProduct(score float32) float32 {
 	if score >= 1 {
 		return score - 1
@@ -456,7 +464,8 @@ func (tokens) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) 
 	return nil, errors.New("late interaction searches nothing in a cluster")
 }
 
-// Scores writes the late-interaction score of each passage to out, NaN for one that is gone. The cluster computes the
+// Scores writes the late-interaction score of each passage to out, rank.NoVector for one that the expert left out, and
+// NaN for one that is gone. The cluster computes the
 // scores of a question that was announced (Expect); otherwise, and for passages whose codes are at hand, conclave
 // does, and fetches codes that are missing. It fails if the cluster does not answer or codes are malformed; out then
 // means nothing.
@@ -471,6 +480,10 @@ func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ord
 	for i, o := range passages {
 		out[i] = notANumber
 		codes := t.codesAt(t.expert, o)
+		if codes != nil && len(codes) == 0 {
+			out[i] = rank.NoVector
+			continue
+		}
 		if codes == nil {
 			if score, ok := scores[o]; ok { // else it was deleted
 				out[i] = score
@@ -490,12 +503,15 @@ func (t tokens) FetchVectors(ctx context.Context, passages []rank.Ordinal) error
 	return t.fetchCodes(ctx, t.expert, passages)
 }
 
-// Vector returns the vectors of a passage's tokens one after the other, as its codes have them. It fails if the codes
-// were not fetched.
+// Vector returns the vectors of a passage's tokens one after the other, as its codes have them; nil if the expert left
+// it out. It fails if the codes were not fetched.
 func (t tokens) Vector(passage rank.Ordinal) ([]float32, error) {
 	codes := t.codesAt(t.expert, passage)
-	if codes == nil {
+	switch {
+	case codes == nil:
 		return nil, errors.New("the codes of the passage were not fetched")
+	case len(codes) == 0:
+		return nil, nil
 	}
 	return ann.TokenVectors(codes, t.expert.Dimension)
 }

@@ -190,13 +190,18 @@ func (r *request) lateScoring(key scoreKey, ordinals []rank.Ordinal) object {
 	})
 }
 
-// takeLate keeps the scores in the answer to lateScoring. A passage that is gone, whose shard is missing, or that has
-// no codes, gets NaN. It returns an ErrAnswer for a score that is no number.
+// takeLate keeps the scores in the answer to lateScoring. A passage that the expert left out, for which the script
+// returns null, gets rank.NoVector; one that is gone, or whose shard is missing, NaN. It returns an ErrAnswer for a
+// score that is no number.
 func (r *request) takeLate(key scoreKey, ordinals []rank.Ordinal, s searchAnswer) error {
 	byID := make(map[string]float32, len(s.hits))
 	for _, h := range s.hits {
 		var number json.Number
-		if all := h.fields[scriptField]; len(all) != 1 || json.Unmarshal(all[0], &number) != nil || number == "" {
+		switch all := h.fields[scriptField]; {
+		case len(all) != 1 || json.Unmarshal(all[0], &number) != nil:
+			continue
+		case number == "":
+			byID[h.id] = rank.NoVector
 			continue
 		}
 		score, err := strconv.ParseFloat(number.String(), 32)

@@ -336,7 +336,11 @@ func (r *request) scoreSearches(key scoreKey, ordinals []rank.Ordinal) (searches
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	query := r.exactQuery(key.field, r.queries[key], r.store.idsQuery(ids))
+	among := r.store.idsQuery(ids)
+	// A passage without a vector is a hit as well, so that it is not taken for one that is gone.
+	query := betterOf(r.exactQuery(key.field, r.queries[key], among), object{
+		"constant_score": object{"filter": among, "boost": noVectorScore},
+	})
 	return []object{withoutStored(object{"size": len(ordinals), "query": query, "track_total_hits": false})}
 }
 
@@ -395,7 +399,7 @@ func (r *request) withoutCodes(x schema.Expert, ordinals []rank.Ordinal) (out []
 }
 
 // codesAt returns the codes of a passage by an expert, from the sample or as they were fetched; nil if they are in
-// neither.
+// neither, and none, but not nil, if the expert left it out.
 func (r *request) codesAt(x schema.Expert, o rank.Ordinal) []byte {
 	if codes := r.sample.code(x, o); codes != nil {
 		return codes
@@ -406,7 +410,7 @@ func (r *request) codesAt(x schema.Expert, o rank.Ordinal) []byte {
 }
 
 // vectorAt returns the vector of a passage by an expert, or the vectors of its windows one after the other, from the
-// sample or as they were fetched; nil if they are in neither.
+// sample or as they were fetched; nil if they are in neither, and none, but not nil, if the expert left it out.
 func (r *request) vectorAt(x schema.Expert, o rank.Ordinal) []float32 {
 	if vector := r.sample.vector(x, o); vector != nil {
 		return vector
@@ -426,12 +430,17 @@ func (r *request) codesSearch(x schema.Expert, ordinals []rank.Ordinal) object {
 	})
 }
 
-// takeCodes keeps the codes in the answer to codesSearch. It returns an ErrAnswer for a hit without codes.
+// takeCodes keeps the codes in the answer to codesSearch, none for a passage that the expert left out. It returns an
+// ErrAnswer for malformed codes.
 func (r *request) takeCodes(x schema.Expert, ordinals []rank.Ordinal, s searchAnswer) error {
 	for _, h := range s.hits {
-		codes, err := h.codes(x)
-		if err != nil {
-			return fmt.Errorf("%w: passage %q: %w", cluster.ErrAnswer, h.id, err)
+		codes := []byte{} // of a passage that the expert left out
+		if len(h.fields[x.Field()]) > 0 {
+			var err error
+			codes, err = h.codes(x)
+			if err != nil {
+				return fmt.Errorf("%w: passage %q: %w", cluster.ErrAnswer, h.id, err)
+			}
 		}
 		o := r.table.ordinal(h.id, 0, 0)
 		r.mu.Lock()

@@ -142,8 +142,10 @@ func (s *Scan) readPage() error {
 func (s *Scan) readWithin(patience time.Duration) error {
 	query := object{
 		"size": batchPassages, "query": s.query, "sort": []any{object{schema.FieldID: "asc"}},
-		"pit":     object{"id": s.at, "keep_alive": pageAlive},
-		"_source": slices.Concat(schema.PassageFields(), []string{schema.FieldVersion}, s.store.windowPlaces()),
+		"pit": object{"id": s.at, "keep_alive": pageAlive},
+		"_source": slices.Concat(
+			schema.PassageFields(), []string{schema.FieldVersion, schema.FieldExperts}, s.store.windowPlaces(),
+		),
 	}
 	if s.after != nil {
 		query["search_after"] = s.after
@@ -308,8 +310,8 @@ func (s *Store) windowPlaces() (fields []string) {
 	return fields
 }
 
-// noteWindows reads the places of windows from the answer with a page of passages and keeps them for
-// storedEncoder.Windows. It fails if a field of places cannot be decoded.
+// noteWindows reads the places of windows, and which experts left passages out, from the answer with a page of passages
+// and keeps both for storedEncoder.Windows. It fails if a field of places cannot be decoded.
 func (s *Store) noteWindows(answer []byte) error {
 	fields := map[string]bool{}
 	for _, x := range s.current().Keepers() {
@@ -327,6 +329,11 @@ func (s *Store) noteWindows(answer []byte) error {
 		return fmt.Errorf("%w: %w", cluster.ErrAnswer, err)
 	}
 	for _, hit := range got.Hits.Hits {
+		for _, x := range s.current().Keepers() {
+			if hit.Source.IsLeftOut(x) {
+				s.windows.Store(entry{x.Field(), hit.ID}, []rank.Span{})
+			}
+		}
 		for name, raw := range hit.Source {
 			if !fields[name] {
 				continue
@@ -341,11 +348,13 @@ func (s *Store) noteWindows(answer []byte) error {
 	return nil
 }
 
-// Windows returns the windows whose vectors the index has of a passage, if it was scanned and has some, else nil. cut
-// is always false.
+// Windows returns the windows whose vectors the index has of a passage, if it was scanned and has some, none, but not
+// nil, if the expert left it out, and else nil. cut is always false.
 func (e storedEncoder) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
-	if spans, ok := e.store.windows.Load(entry{e.expert.WindowsField(), p.ID}); ok {
-		return spans.([]rank.Span), false
+	for _, field := range []string{e.expert.WindowsField(), e.expert.Field()} {
+		if spans, ok := e.store.windows.Load(entry{field, p.ID}); ok && field != "" {
+			return spans.([]rank.Span), false
+		}
 	}
 	return nil, false
 }

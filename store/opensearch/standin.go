@@ -164,7 +164,7 @@ func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schem
 			if err != nil {
 				continue // another program wrote it
 			}
-			lacksCodes := func(x schema.Expert) bool { return has.Source[x.Field()] == nil }
+			lacksCodes := func(x schema.Expert) bool { return has.Source[x.Field()] == nil && !has.Source.IsLeftOut(x) }
 			if slices.ContainsFunc(lateExperts(m.Keepers()), lacksCodes) {
 				continue // it is being changed by itself
 			}

@@ -258,18 +258,18 @@ func (a *Ahead) Encode(
 		if err != nil {
 			return encoded, err
 		}
-		var windows []corpus.Passage
-		parts, _, err := store.Cut(a.PassageEncoder, p)
-		if err != nil {
-			return encoded, err
+		var parts []corpus.Passage
+		windows := store.WindowsOf(a.PassageEncoder, p)
+		if windows == nil {
+			parts, _, err = store.Cut(a.PassageEncoder, p)
+			if err != nil {
+				return encoded, err
+			}
 		}
-		for _, s := range store.WindowsOf(a.PassageEncoder, p) {
+		for _, s := range windows {
 			part := p
 			part.Text = p.Text[s.Begin:s.End]
-			windows = append(windows, part)
-		}
-		if len(windows) > 0 {
-			parts = windows
+			parts = append(parts, part)
 		}
 		for _, part := range parts {
 			batch = append(batch, part)

@@ -262,8 +262,8 @@ func phrases(index *folder.WordIndex, to *folder.Selection) storage.WordIndex {
 type vectors struct{ *folder.Vectors }
 
 // Scores writes the inner products of query with the vectors of passages to out, which must have an element for each.
-// It writes NaN for a passage that does not exist, a query of another dimension and damaged vectors. The error is
-// always nil.
+// It writes rank.NoVector for a passage that has none, and NaN for one that does not exist, a query of another
+// dimension and damaged vectors. The error is always nil.
 func (v vectors) Scores(_ context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	v.Vectors.Scores(query, passages, out)
 	return nil

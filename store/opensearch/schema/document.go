@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,19 @@ func appendMarked(b []byte, m *Manifest, vectors Vectors, reads ...string) ([]by
 	if err != nil {
 		return b, err
 	}
-	return append(AppendField(b, FieldExperts, append(m.Marks(), reads...)), '}'), nil
+	marks := slices.Concat(m.Marks(), LeftOutMarks(m.Keepers(), vectors), reads)
+	return append(AppendField(b, FieldExperts, marks), '}'), nil
+}
+
+// LeftOutMarks returns the marks of those of the experts that leave a passage out, by their vectors of it; nil if none
+// does.
+func LeftOutMarks(experts []Expert, vectors Vectors) (marks []string) {
+	for _, x := range experts {
+		if made, ok := vectors[x.Name]; ok && len(made.Vectors) == 0 {
+			marks = append(marks, x.LeftOutMark())
+		}
+	}
+	return marks
 }
 
 // appendSearched appends the beginning of a document: the passage itself, and the fields of its words and values. It
@@ -119,7 +132,8 @@ func ReadMarks(encoders []store.PassageEncoder, p corpus.Passage) (marks []strin
 	return marks
 }
 
-// AppendVectors appends the fields of experts' vectors, each followed by a comma. Their numbers are rounded to half
+// AppendVectors appends the fields of experts' vectors, each followed by a comma; none for an expert that leaves the
+// passage out (LeftOutMarks). Their numbers are rounded to half
 // precision, so that a folder gives the same scores. It fails if an expert has none in vectors, their length does not
 // fit, or a number is larger than half precision allows.
 func AppendVectors(b []byte, experts []Expert, vectors Vectors) ([]byte, error) {
@@ -127,6 +141,9 @@ func AppendVectors(b []byte, experts []Expert, vectors Vectors) ([]byte, error) 
 		made, ok := vectors[x.Name]
 		if !ok {
 			return b, fmt.Errorf("there is no vector of expert %s", x.Name)
+		}
+		if len(made.Vectors) == 0 {
+			continue
 		}
 		if x.Late {
 			codes, err := ann.TokenCodes(made.Vectors, x.Dimension)
@@ -236,8 +253,12 @@ func (s Source) Passage(id string) (p corpus.Passage, err error) {
 }
 
 // Encoded returns the vectors of an expert, with its windows; for late interaction the vectors of its codes. It fails
-// if the document has none, or they do not have the expert's dimension.
+// if the document has none, or they do not have the expert's dimension. An expert that left the passage out has none,
+// without an error, if the document was read with FieldExperts.
 func (s Source) Encoded(x Expert) (store.EncodedPassage, error) {
+	if s.IsLeftOut(x) {
+		return store.EncodedPassage{Vectors: []float32{}, Windows: []rank.Span{}}, nil
+	}
 	if x.Late {
 		codes, err := s.Codes(x)
 		if err != nil {
@@ -281,9 +302,19 @@ func (s Source) Encoded(x Expert) (store.EncodedPassage, error) {
 	return out, nil
 }
 
-// Codes returns the codes of an expert of late interaction (ann.TokenCodes). It fails if the document has none: one
-// that was read by its id has none, since codes are doc values alone.
+// IsLeftOut reports whether an expert left the passage out, so that the document has no vectors of it. It is false if
+// the document was read without FieldExperts.
+func (s Source) IsLeftOut(x Expert) bool {
+	var marks []string
+	return json.Unmarshal(s[FieldExperts], &marks) == nil && slices.Contains(marks, x.LeftOutMark())
+}
+
+// Codes returns the codes of an expert of late interaction (ann.TokenCodes), none for a passage that it left out. It
+// fails if the document has none otherwise: one that was read by its id has none, since codes are doc values alone.
 func (s Source) Codes(x Expert) ([]byte, error) {
+	if s.IsLeftOut(x) {
+		return []byte{}, nil
+	}
 	var text string
 	if err := json.Unmarshal(s[x.Field()], &text); err != nil {
 		return nil, fmt.Errorf("field %s: %w", x.Field(), err)

@@ -120,6 +120,10 @@ func NewManifest(words bm25.Params, encoders []store.PassageEncoder) (*Manifest,
 // fingerprint of the encoder.
 func (x Expert) Mark() string { return x.MarkName() + x.Fingerprint }
 
+// LeftOutMark returns the text that FieldExperts of a passage contains, beside Mark, if the expert leaves it out
+// (store.LeavesOut), so that it has no vectors of the expert.
+func (x Expert) LeftOutMark() string { return x.MarkName() + "left-out" }
+
 // MarkName returns the prefix that the marks of all experts with this name have, whichever encoder made their vectors.
 func (x Expert) MarkName() string { return x.Name + ":" }
 

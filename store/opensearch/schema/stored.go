@@ -95,7 +95,7 @@ func (s Source) AppendFieldsBut(b []byte, but ...string) []byte {
 }
 
 // RememberVectors adds the document's vectors to known, under its title and text. It adds nothing if the document lacks
-// the vectors of an expert, or cannot be read.
+// the vectors of an expert, an expert left the passage out, or it cannot be read.
 func (s Source) RememberVectors(known map[[2]string]Vectors, experts []Expert) {
 	var title, text string
 	if raw, ok := s[FieldTitle]; ok && json.Unmarshal(raw, &title) != nil {
@@ -107,7 +107,7 @@ func (s Source) RememberVectors(known map[[2]string]Vectors, experts []Expert) {
 	vectors := Vectors{}
 	for _, x := range experts {
 		made, err := s.Encoded(x)
-		if err != nil {
+		if err != nil || len(made.Vectors) == 0 {
 			return
 		}
 		vectors[x.Name] = made
