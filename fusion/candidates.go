@@ -60,7 +60,12 @@ type cell struct {
 	score  float32
 	rank   int32 // in the source's own list, from 1; 0 when it was not found
 	origin Origin
+	// the source has no vector of the passage (rank.NoVector): there is no score, but perhaps an estimate
+	noVector bool
 }
+
+// isCompleted reports whether the score is the true one, or an estimate, of a candidate that the source did not find.
+func (x *cell) isCompleted() bool { return x.origin == FromExact || x.origin == FromEstimate }
 
 // column is what is known of one source's own list.
 type column struct {
@@ -78,6 +83,8 @@ const (
 	FromExact                // the true score, fetched for a candidate that the source did not find
 	FromMin                  // the lowest score of the source's own list
 	FromScored               // the source finds nothing itself and scores what others found
+	// the source has no vector of the candidate, and others say how high it would score it: see Estimate
+	FromEstimate
 )
 
 // String returns the origin as the API prints it, such as hit; "none" for an unknown one.
@@ -91,6 +98,8 @@ func (o Origin) String() string {
 		return "min"
 	case FromScored:
 		return "scored"
+	case FromEstimate:
+		return "estimated"
 	}
 	return "none"
 }
@@ -98,7 +107,7 @@ func (o Origin) String() string {
 // Origins returns all origins by what String returns of them.
 func Origins() map[string]Origin {
 	all := map[string]Origin{}
-	for o := range FromScored + 1 {
+	for o := range FromEstimate + 1 {
 		all[o.String()] = o
 	}
 	return all
@@ -220,25 +229,27 @@ func (c *Candidates) Missing(source int, into []rank.Ordinal) []rank.Ordinal {
 	return into
 }
 
-// Complete sets a source's true scores of the candidates that Missing lists, one each in that order. It returns an
-// error and changes nothing if a score is not finite, or their number differs.
+// Complete sets a source's true scores of the candidates that Missing lists, one each in that order; a candidate with
+// the score rank.NoVector still has none. It returns an error and changes nothing if another score is not finite, or
+// their number differs.
 func (c *Candidates) Complete(source int, scores []float32) error {
 	return c.fillColumn(source, scores, FromExact)
 }
 
 // Follow sets the scores of a source that finds no passages itself and only scores what the others found (late
 // interaction). There is one for each candidate that Missing lists, in that order, and they count for every way to
-// complete missing scores. It returns an error and changes nothing if a score is not finite, or their number differs.
+// complete missing scores. A candidate with the score rank.NoVector still has none. It returns an error and changes
+// nothing if another score is not finite, or their number differs.
 func (c *Candidates) Follow(source int, scores []float32) error {
 	return c.fillColumn(source, scores, FromScored)
 }
 
 // fillColumn sets a source's cells that have no score yet (FromNone) to the given scores and origin, in the order of
-// the rows. It returns an error and changes nothing if a score is not finite, or if there are not as many scores as
-// such cells.
+// the rows, except where a score is rank.NoVector. It returns an error and changes nothing if another score is not
+// finite, or if there are not as many scores as such cells.
 func (c *Candidates) fillColumn(source int, scores []float32, origin Origin) error {
 	for i, score := range scores {
-		if !isFinite(score) {
+		if !isFinite(score) && score != rank.NoVector {
 			return fmt.Errorf("exact score %d of %d is %v", i+1, len(scores), score)
 		}
 	}
@@ -254,6 +265,9 @@ func (c *Candidates) fillColumn(source int, scores []float32, origin Origin) err
 	for row, next := 0, 0; next < len(scores); row++ {
 		if at := c.cellAt(row, source); at.origin == FromNone {
 			*at = cell{score: scores[next], origin: origin}
+			if scores[next] == rank.NoVector {
+				*at = cell{noVector: true}
+			}
 			next++
 		}
 	}
@@ -294,7 +308,7 @@ func (c *Candidates) Only(columns []int) (*Candidates, error) {
 
 // StoredScore is the stored score of one source for one candidate, from an earlier search.
 type StoredScore struct {
-	Origin Origin  // FromHit, FromExact or FromScored; FromNone: nothing
+	Origin Origin  // FromHit, FromExact, FromScored or FromEstimate; FromNone: nothing
 	Score  float32 // finite
 	Rank   int     // of a hit, in the source's own list, from 1
 }

@@ -47,6 +47,9 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	if s.Foreign {
 		near, _ = ForeignCloseness(in.Sources)
 	}
+	if s.CloseOnly && len(r.Items) > 0 { // it was fitted to passages that all sources read
+		near = near && !in.Table.IsEstimated(in.Sources, r.Items[0].Ordinal)
+	}
 	fitted := s.Chances != nil && (!s.CloseOnly || near)
 	if len(r.Items) == 0 && fitted { // of no passages none answers
 		none := 0.0

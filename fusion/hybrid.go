@@ -94,9 +94,7 @@ func (f *linearFusion) fusedDense(kind Normalisation) line {
 	for row := range f.c.ordinals {
 		found := f.c.foundBy(row, f.sources[:f.dense])
 		if found ||
-			f.missing == Exact && f.c.cellAt(row, f.sources[0].Column).origin == FromExact && f.c.foundBy(
-				row, f.sources,
-			) {
+			f.missing == Exact && f.c.cellAt(row, f.sources[0].Column).isCompleted() && f.c.foundBy(row, f.sources) {
 			x := score(row)
 			if len(s.list) == 0 || x < s.low {
 				lowest = lowest[:0]

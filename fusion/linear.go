@@ -105,7 +105,8 @@ func (f *linearFusion) usesStandIn(row, i int) bool {
 func (f *linearFusion) completedScore(row, column int) (float32, Origin) {
 	at := f.c.cellAt(row, column)
 	switch {
-	case at.origin == FromHit, at.origin == FromScored, at.origin == FromExact && f.missing == Exact:
+	case at.origin == FromHit, at.origin == FromScored, at.origin == FromEstimate,
+		at.origin == FromExact && f.missing == Exact:
 		return at.score, at.origin
 	case f.missing == None || f.c.columns[column].hits == 0:
 		return 0, FromNone

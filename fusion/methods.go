@@ -74,7 +74,8 @@ type Settings struct {
 	Gate, GateWithoutLate *Gate
 	Specialists           int
 	// Chances turn what is known of Gate's answer into confidences; nil: nobody fitted
-	// them. CloseOnly: they are of use where the sources have Closeness.
+	// them. CloseOnly: they are of use where the sources have Closeness, and for a
+	// first passage that all of these read.
 	Chances   Chances
 	CloseOnly bool
 	// Answerable turns what is known of Gate's answer into the chance that the passages

@@ -38,7 +38,7 @@ func TestBadLists(t *testing.T) {
 
 func TestBadCompletion(t *testing.T) {
 	c := table(t, []rank.Hit{{Ordinal: 1, Score: 2}}, []rank.Hit{{Ordinal: 4, Score: 3}})
-	for _, scores := range [][]float32{nil, {1, 2}, {float32(math.Inf(-1))}, {float32(math.NaN())}} {
+	for _, scores := range [][]float32{nil, {1, 2}, {float32(math.Inf(1))}, {float32(math.NaN())}} {
 		if err := c.Complete(0, scores); err == nil {
 			t.Errorf("exact scores %v for one missing: no error", scores)
 		}

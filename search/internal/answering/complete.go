@@ -7,13 +7,15 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/reply"
 )
 
 // Complete fills the table of candidates. It lets sources that follow (late interaction) score all candidates, and
-// reads the exact scores of passages that a source did not return, if a method uses them. If a source cannot give its
+// reads the exact scores of passages that a source did not return, if a method uses them. Where a source has no vector
+// of a passage, its score is estimated (fusion.Candidates.Estimate). If a source cannot give its
 // exact scores, its lowest score stands in for them, and a note under Degraded says so. It fails if ctx ends or the
 // store cannot fetch the scores.
 func (c *Candidates) Complete(ctx context.Context) error {
@@ -73,7 +75,25 @@ func (c *Candidates) Complete(ctx context.Context) error {
 				Reason: "its true scores for the others' passages could not be read; its lowest score stands in for them"})
 		}
 	}
+	c.estimate(ctx, columns)
 	return nil
+}
+
+// estimate estimates the scores of passages that an expert has no vector of, if it was asked for them. columns are the
+// results of scoreColumns. It does nothing if all experts have vectors of all candidates.
+func (c *Candidates) estimate(ctx context.Context, columns []columnScores) {
+	if !slices.ContainsFunc(columns, func(x columnScores) bool { return slices.Contains(x.scores, rank.NoVector) }) {
+		return
+	}
+	sample := c.Found.View.Passages().Sample(content.RandomPassages)
+	var scales []fusion.Scale
+	for i := range c.Findings {
+		f := &c.Findings[i]
+		if c.Found.Panel.ExpertOf(f.At) != nil && f.Status == reply.StatusOK && columns[i].err == nil {
+			scales = append(scales, fusion.Scale{Column: i, Random: f.ScoresOf(ctx, sample)})
+		}
+	}
+	c.Table.Estimate(scales)
 }
 
 // failFollower sets a finding to StatusFailed by the error with which a source that follows could not score the

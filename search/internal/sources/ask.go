@@ -328,9 +328,9 @@ func (p *Findings) CheckAnswered(findings []Finding) error {
 }
 
 // RestrictTo replaces the hits of every source that answered by the passages that choose returns, with the source's
-// scores. choose gets the hits of BM25 over words; they are nil if it was not asked. It fails if choose does, or if a
-// source cannot score the passages. With an error, some findings may be changed already. Findings that did not answer
-// stay as they are.
+// scores; those that it has no vector of are left out. choose gets the hits of BM25 over words; they are nil if it was
+// not asked. It fails if choose does, or if a source cannot score the passages. With an error, some findings may be
+// changed already. Findings that did not answer stay as they are.
 func (p *Findings) RestrictTo(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordinal, error)) error {
 	var words []rank.Hit
 	for i := range p.All {
@@ -351,11 +351,13 @@ func (p *Findings) RestrictTo(ctx context.Context, choose func([]rank.Hit) ([]ra
 		if err := run.Guard(func() error { return f.Score(ctx, chosen, scores) }); err != nil {
 			return fmt.Errorf("source %s: %w", f.Source.Name(), err)
 		}
-		f.Hits = make([]rank.Hit, len(chosen))
+		f.Hits = make([]rank.Hit, 0, len(chosen))
 		f.Members = nil
 		f.Follows = false
 		for n, o := range chosen {
-			f.Hits[n] = rank.Hit{Ordinal: o, Score: scores[n]}
+			if scores[n] != rank.NoVector {
+				f.Hits = append(f.Hits, rank.Hit{Ordinal: o, Score: scores[n]})
+			}
 		}
 		slices.SortFunc(f.Hits, func(a, b rank.Hit) int {
 			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ordinal, b.Ordinal))

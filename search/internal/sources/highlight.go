@@ -43,7 +43,7 @@ func (x *lateSource) highlighter(
 			return nil, err
 		}
 		vectors, err := stored.Vector(o)
-		if err != nil {
+		if err != nil || len(vectors) == 0 {
 			return nil, err
 		}
 		if dim < 1 || len(vectors) < len(tokenWords)*dim {

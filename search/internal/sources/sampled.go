@@ -19,7 +19,7 @@ func (f *Finding) ScoresOf(ctx context.Context, sample []rank.Ordinal) []rank.Hi
 	}
 	hits := make([]rank.Hit, 0, len(sample))
 	for i, s := range scores {
-		if !math.IsNaN(float64(s)) {
+		if !math.IsNaN(float64(s)) && s != rank.NoVector {
 			hits = append(hits, rank.Hit{Ordinal: sample[i], Score: s})
 		}
 	}

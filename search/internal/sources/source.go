@@ -73,8 +73,9 @@ type Finding struct {
 	Partial *storage.PartialError // why only a part of the passages was searched or counted; nil: all were
 
 	Hits []rank.Hit
-	// Score writes to out the scores of any passages for the question; nil: the source did not get so far. A source
-	// that follows has no hits of its own: it scores what the others found.
+	// Score writes to out the scores of any passages for the question, rank.NoVector for one that the source has no
+	// vector of; nil: the source did not get so far. A source that follows has no hits of its own: it scores what the
+	// others found.
 	Score   func(ctx context.Context, passages []rank.Ordinal, out []float32) error
 	Follows bool
 	// Explain returns the terms that make up a passage's score; nil: the score is not a sum of terms.

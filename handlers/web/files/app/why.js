@@ -70,6 +70,7 @@ const origins = {
   hit: "found it",
   exact: "scored it afterwards",
   scored: "scored it",
+  estimated: "does not read it; others say how high",
   min: "its lowest score stands in",
   none: "no part",
 };
