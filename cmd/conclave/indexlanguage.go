@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/indexing"
@@ -28,6 +29,10 @@ func chosenText(choice indexing.LanguageChoice) string {
 	by := "no expert encodes them"
 	if len(choice.Experts) > 0 {
 		by = "they are encoded by " + wording.List(choice.Experts)
+	}
+	if len(choice.Languages) > 1 && slices.Contains(choice.Experts, shipped.Base) &&
+		slices.Contains(choice.Experts, shipped.Multilingual) {
+		by += ", each by those that read its language"
 	}
 	text := fmt.Sprintf("the passages are in %s: %s, and %s (--language en, another code or multi chooses otherwise)", of, by, words)
 	if choice.WithoutLate {

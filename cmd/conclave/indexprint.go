@@ -59,6 +59,11 @@ func printIndexed(w *cli.ErrWriter, r indexing.IndexReport, where string) {
 			r.Reads[name], cli.Count(r.Truncated[name], ""),
 		)
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.LeftOut)) {
+		w.Printf(
+			"%s: passages in languages that it does not read, which others encode: %s\n", name, cli.Count(r.LeftOut[name], ""),
+		)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Unread)) {
 		w.Printf(
 			"%s: passages that it can hardly read, since they are in a script or of characters that it was not trained on, and that are found by equal words: %s\n",

@@ -107,9 +107,53 @@ func TestCalibratedVerdictKnowsLanguages(t *testing.T) {
 					!strings.Contains(r.Notes[0], "questions in French") {
 					t.Errorf("%s, French: %q, notes %q", basis, r.Verdict, r.Notes)
 				}
+				if name == "mixed" && i == 0 {
+					checkUnreadPassages(t, server, set, own)
+				}
 				server.stop()
 			}
 		})
+	}
+}
+
+// checkUnreadPassages asks English questions of German passages in a collection by base, late and multilingual: what
+// the first two would score these is an estimate and no hit, and where such a passage is first, the verdict is doubtful
+// at most and a note says why. german are the ids of the German passages.
+func checkUnreadPassages(t *testing.T, server *served, set string, german map[string]bool) {
+	t.Helper()
+	first, right, n := 0, 0, 0
+	for _, q := range questionsOf(t, filepath.Join(set, "questions.en.jsonl"), "test") {
+		if !german[q.PositiveIDs[0]] {
+			continue
+		}
+		n++
+		r := server.first(q.Question)
+		if len(r.Results) == 0 {
+			t.Errorf("nothing is found by %q", q.Question)
+			continue
+		}
+		for _, result := range r.Results {
+			for _, c := range result.Contributions {
+				english := c.Source == "base" || c.Source == "late"
+				if (c.Origin == "estimated") != (english && german[result.ID]) || c.Origin == "estimated" && c.Rank != nil {
+					t.Errorf("%s of %s by %q: %+v", c.Source, result.ID, q.Question, c)
+				}
+			}
+		}
+		if german[r.Results[0].ID] {
+			first++
+			if r.Verdict != reply.VerdictDoubtful || r.Confidence != nil || len(r.Notes) == 0 ||
+				!strings.Contains(r.Notes[0], "base, late do not read the language of the first passage") {
+				t.Errorf("%q of a German passage by %q, notes %q", r.Verdict, q.Question, r.Notes)
+			}
+		}
+		if r.Results[0].ID == q.PositiveIDs[0] {
+			right++
+		}
+	}
+	t.Logf("%d of %d English questions of German passages have one first, and %d the right one", first, n, right)
+	if right < n/2 {
+		t.Errorf("%d of %d English questions of German passages are right first", right, n)
 	}
 }
 

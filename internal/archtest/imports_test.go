@@ -211,8 +211,8 @@ var allowed = map[string][]string{
 	"internal/capacity": {"configs", "internal/overload", "search"},
 	"internal/experts": {
 		"configs", "encoder", "endpoints", "generators", "internal/capacity", "internal/corpus", "internal/granules",
-		"internal/provision", "internal/rank", "models", "search", "search/learned", "search/reply", "shipped",
-		"store",
+		"internal/languages", "internal/provision", "internal/rank", "models", "search", "search/learned", "search/reply",
+		"shipped", "store",
 	},
 	"internal/assembly": {
 		"ann", "bm25/forms", "calibration", "configs", "fusion", "internal/capacity", "internal/collections", "internal/conditions",

@@ -28,6 +28,7 @@ type Expert struct {
 	bundle string // its name
 	// Granularity of what the vectors are of; nil: of passages, as the bundle says.
 	Granularity *granules.Granularity
+	elsewhere   []*models.Manifest // of the other dense experts that read passages of the collection
 }
 
 // The methods below make an expert what collection and search need of it.
@@ -71,8 +72,11 @@ func (e *Expert) PassageTokens(p corpus.Passage) (read int, cut bool) {
 
 // Reads reports whether the encoder reads only the beginning of a passage (cut), and whether some of its words are
 // unknown to the vocabulary so that it can hardly read it (unread). cut is false for an expert with a granularity,
-// which splits passages.
+// which splits passages. Both are false for a passage that is left to other experts (LeavesToOthers).
 func (e *Expert) Reads(p corpus.Passage) (cut, unread bool) {
+	if e.LeavesToOthers(p) {
+		return false, false
+	}
 	read, cut := e.Encoder.ReadablePassage(encoder.Text{Title: p.Title, Text: p.Text})
 	return cut && e.Granularity == nil, read < 1
 }
@@ -83,9 +87,12 @@ const mostWindowTokens = 4096
 
 // Windows implements store.WindowReader. It returns the windows of a passage that is longer than the encoder reads,
 // in order: whole sentences, at most half as many tokens as the encoder reads. It returns nil if the passage fits,
-// the title leaves no room, or the expert cannot have windows. cut reports that text after the windows is read in
-// none.
+// the title leaves no room, or the expert cannot have windows, and none, but not nil, for a passage that is left to
+// other experts (LeavesToOthers). cut reports that text after the windows is read in none.
 func (e *Expert) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
+	if e.LeavesToOthers(p) {
+		return []rank.Span{}, false
+	}
 	if e.Granularity != nil || e.Sparse() || e.head != nil {
 		return nil, false
 	}

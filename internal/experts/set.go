@@ -233,6 +233,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 		opened, func(a, b *Expert) int { return cmp.Compare(slices.Index(names, a.name), slices.Index(names, b.name)) },
 	)
 	x.shareVectors(opened)
+	x.noteReaders(opened)
 	return opened, failed
 }
 

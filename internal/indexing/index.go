@@ -80,6 +80,7 @@ type IndexReport struct {
 	Titles    []TitleTrial     `json:"titles,omitempty"`
 	Truncated map[string]int64 `json:"truncated,omitempty"`
 	Unread    map[string]int64 `json:"unread,omitempty"`       // by expert, passages that it can hardly read
+	LeftOut   map[string]int64 `json:"left_out,omitempty"`     // by expert, passages that only others encode
 	Untexted  int64            `json:"without_text,omitempty"` // passages with a title alone
 	// Fields says what the metadata of the passages hold.
 	Fields map[string]FieldFound `json:"fields,omitempty"`
@@ -255,6 +256,8 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 		}
 		return made, nil
 	}
+	made.LeftOut = map[string]int64{}
+	source = &leavingStream{source, experts.WithVectors(loaded.Searched), made.LeftOut}
 	stream, err := typedBy(ctx, at, source, o.Build)
 	if err != nil {
 		return made, err

@@ -84,11 +84,8 @@ func (s *peekedStream) Next() (corpus.Passage, error) {
 // Place returns where the passage that Next returned last comes from.
 func (s *peekedStream) Place() corpus.Place { return s.place }
 
-// LanguageKey is the key of metadata with the code of a passage's language, in collections in several.
-const LanguageKey = "lang"
-
-// toldStream is a stream of passages in several languages that have the code of theirs as metadata (LanguageKey), where
-// it is clear.
+// toldStream is a stream of passages in several languages that have the code of theirs as metadata
+// (corpus.LanguageKey), where it is clear.
 type toldStream struct {
 	corpus.Stream
 	languages []string // codes
@@ -98,7 +95,7 @@ type toldStream struct {
 // error, which is io.EOF at its end.
 func (s *toldStream) Next() (corpus.Passage, error) {
 	p, err := s.Stream.Next()
-	if _, has := p.Metadata[LanguageKey]; err != nil || has {
+	if _, has := p.Metadata[corpus.LanguageKey]; err != nil || has {
 		return p, err
 	}
 	if code := languages.OfPassage(p.Title, p.Text); slices.Contains(s.languages, code) {
@@ -106,9 +103,27 @@ func (s *toldStream) Next() (corpus.Passage, error) {
 		if p.Metadata == nil {
 			p.Metadata = map[string]any{}
 		}
-		p.Metadata[LanguageKey] = code
+		p.Metadata[corpus.LanguageKey] = code
 	}
 	return p, nil
+}
+
+// leavingStream is a stream that counts the passages which experts leave to others that read their language.
+type leavingStream struct {
+	corpus.Stream
+	experts []*experts.Expert
+	leftOut map[string]int64 // by the name of the expert
+}
+
+// Next returns the next passage of the stream, or the stream's error, which is io.EOF at its end.
+func (s *leavingStream) Next() (corpus.Passage, error) {
+	p, err := s.Stream.Next()
+	for _, e := range s.experts {
+		if err == nil && e.LeavesToOthers(p) {
+			s.leftOut[e.Name()]++
+		}
+	}
+	return p, err
 }
 
 // chooseByLanguage returns the experts and the analysis of words for passages in o.Language, or else in the languages

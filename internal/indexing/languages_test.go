@@ -122,7 +122,7 @@ func TestToldStream(t *testing.T) {
 	s := &toldStream{source, []string{"de", "en"}}
 	for _, want := range []any{"de", "bar", nil, nil} { // French is none of the collection's
 		p, err := s.Next()
-		if err != nil || p.Metadata[LanguageKey] != want {
+		if err != nil || p.Metadata[corpus.LanguageKey] != want {
 			t.Errorf("%s: %v, %v, want %v", p.ID, p.Metadata, err, want)
 		}
 	}
