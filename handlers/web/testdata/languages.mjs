@@ -56,3 +56,24 @@ test("a text is read from the side on which it begins", () =>
     },
     { width: 768 },
   ));
+
+test("that answers are not marked in a language is said once, in the language of the page", () =>
+  on(
+    "/",
+    async (page) => {
+      const note = "reader does not read the language of the question or of the passages: it marks no words";
+      await page.route("**/v1/search", async (route) => {
+        const { answer, ...request } = route.request().postDataJSON();
+        const headers = { ...route.request().headers(), accept: "application/json" };
+        const response = await route.fetch({ postData: JSON.stringify(request), headers });
+        await route.fulfill({ response, json: { ...(await response.json()), verdict: "found", notes: [note], answers: [] } });
+      });
+      await page.getByRole("combobox").fill("Warum fiel der Fuchs in den Brunnen?");
+      await page.keyboard.press("Enter");
+      await page.getByText("In dieser Sprache werden keine Antworten markiert. Diese Passage passt am besten:").waitFor();
+      assert.deepEqual(await page.locator(".warning").allTextContents(), []);
+      await page.getByRole("switch", { name: "Zahlen" }).check();
+      await page.locator(".warning").filter({ hasText: "it marks no words" }).waitFor();
+    },
+    { width: 768, locale: "de-DE" },
+  ));

@@ -89,12 +89,21 @@ const tableRow = ({ header, cells, column }) =>
 export const fits = ({ answers: marks = [], generated, results, verdict }) =>
   verdict !== "not_found" && results.length > 0 && !generated && marks.length === 0;
 
-// fitting shows the first passage, of which no words are sure enough to be the answer.
+// isUnmarked says whether the reader marked nothing since it does not read the language; that is a note, in English.
+export const isUnmarked = (note) => /: it marks no words$/.test(note);
+
+// fitting shows the first passage, of which no words are sure enough to be the answer, or are marked at all.
 function fitting(found, state, sources) {
   const [first] = found.results;
   const text = h("p", { class: "passage" }, marked(first, "text", { functionWords: found.function_words }));
   return [
-    h("p", { class: "soft lead" }, t`No words are marked as the answer. This passage fits best:`),
+    h(
+      "p",
+      { class: "soft lead" },
+      found.notes?.some(isUnmarked)
+        ? t`Answers are not marked in this language. This passage fits best:`
+        : t`No words are marked as the answer. This passage fits best:`,
+    ),
     text,
     legend(text),
     h("p", { class: "source" }, first.title || first.id),

@@ -1,5 +1,5 @@
 // Ask: one box, the answer with its source, and below it the passages.
-import { answers } from "./answers.js";
+import { answers, isUnmarked } from "./answers.js";
 import { get } from "./api.js";
 import { copyButton } from "./copy.js";
 import { h, problem, redraw } from "./dom.js";
@@ -150,10 +150,11 @@ async function show(state, body, search, readers, signal) {
 // remarks are an answer, and what is to be known about it.
 const remarks = (found, shown) => [shown, ...notesOf(found).map((note) => h("p", { class: "warning" }, note)), ...lacking(found)];
 
-// notesOf returns the notes of an answer as sentences. Why nobody can tell how sure it is, is for who looks at numbers.
+// notesOf returns the notes of an answer as sentences. Why nobody can tell how sure it is, is for who looks at numbers;
+// that no words are marked, the answer says itself.
 const notesOf = ({ notes = [] }) => {
   const { tune } = read();
-  const said = notes.map((note) => (!tune && /^there is no (confidence|verdict)/.test(note) ? t`No confidence is available here` : note));
+  const said = (tune ? notes : notes.filter((note) => !isUnmarked(note))).map((note) => (!tune && /^there is no (confidence|verdict)/.test(note) ? t`No confidence is available here` : note));
   return [...new Set(said)].map((note) => `${note[0].toUpperCase()}${note.slice(1)}${/[.!?]$/.test(note) ? "" : "."}`);
 };
 

@@ -9,6 +9,7 @@ export const texts = {
   " in {}": " in {}",
   "Table": "Tabelle",
   "No words are marked as the answer. This passage fits best:": "Keine Wörter sind als Antwort markiert. Diese Passage passt am besten:",
+  "Answers are not marked in this language. This passage fits best:": "In dieser Sprache werden keine Antworten markiert. Diese Passage passt am besten:",
   "Marked: ": "Markiert: ",
   "not supported by the passages it cites": "von den zitierten Passagen nicht belegt",
   "Found in no passage: {}.": "In keiner Passage: {}.",

@@ -9,6 +9,7 @@ export const texts = {
   " in {}": " en {}",
   "Table": "Tabla",
   "No words are marked as the answer. This passage fits best:": "No hay palabras marcadas como respuesta. Este pasaje es el que mejor encaja:",
+  "Answers are not marked in this language. This passage fits best:": "En este idioma no se marcan las respuestas. Este pasaje es el que mejor encaja:",
   "Marked: ": "Marcado: ",
   "not supported by the passages it cites": "no respaldado por los pasajes citados",
   "Found in no passage: {}.": "En ningún pasaje: {}.",

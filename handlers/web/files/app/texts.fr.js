@@ -9,6 +9,7 @@ export const texts = {
   " in {}": " dans {}",
   "Table": "Tableau",
   "No words are marked as the answer. This passage fits best:": "Aucun mot n’est marqué comme réponse. Ce passage convient le mieux :",
+  "Answers are not marked in this language. This passage fits best:": "Dans cette langue, les réponses ne sont pas marquées. Ce passage convient le mieux :",
   "Marked: ": "Marqué : ",
   "not supported by the passages it cites": "non étayé par les passages cités",
   "Found in no passage: {}.": "Dans aucun passage : {}.",

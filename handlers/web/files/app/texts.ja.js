@@ -9,6 +9,7 @@ export const texts = {
   " in {}": "（{}）",
   "Table": "表",
   "No words are marked as the answer. This passage fits best:": "答えになる語は見つかりません。最も合う箇所はこちらです：",
+  "Answers are not marked in this language. This passage fits best:": "この言語では答えに印を付けません。最も合う箇所はこちらです：",
   "Marked: ": "印： ",
   "not supported by the passages it cites": "引用した箇所に書かれていないこと",
   "Found in no passage: {}.": "どの箇所にもない語：{}。",

@@ -9,6 +9,7 @@ export const texts = {
   " in {}": "（{}）",
   "Table": "表格",
   "No words are marked as the answer. This passage fits best:": "没有单独的词语可作答案；最合适的段落是：",
+  "Answers are not marked in this language. This passage fits best:": "这种语言不标注答案；最合适的段落是：",
   "Marked: ": "标记： ",
   "not supported by the passages it cites": "所引段落中没有的内容",
   "Found in no passage: {}.": "任何段落中都没有：{}。",
