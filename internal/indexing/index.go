@@ -150,6 +150,15 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 			}
 		}
 	}
+	if stored != nil && source != nil && at.Folder() != "" {
+		sample, err := SampleOf(at.Folder())
+		if err != nil {
+			return made, err
+		}
+		if codes := sample.languages(); len(codes) > 1 {
+			source = &toldStream{source, codes}
+		}
+	}
 	o.Config.Encoder.Threads = experts.ThreadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
 	loaded, err := experts.OpenFor(o.Config, o.Log, names, stored)
 	if err != nil {
