@@ -32,6 +32,7 @@ func TestLeavesToOthers(t *testing.T) {
 	many := expertOf("many", readingEncoder{}, models.ManyLanguages)
 	french := expertOf("french", readingEncoder{}, "fr")
 	unknown := expertOf("unknown", readingEncoder{})
+	late, pieces := expertOf("late", readingEncoder{late: true}, "en"), expertOf("sparse", readingEncoder{sparse: true}, "en")
 	tokens := expertOf("tokens", readingEncoder{late: true}, models.ManyLanguages)
 	for name, c := range map[string]struct {
 		expert *Expert
@@ -48,8 +49,8 @@ func TestLeavesToOthers(t *testing.T) {
 		"nobody reads it":                         {english(), []*Expert{french}, "de", false},
 		"who reads it does not say so":            {english(), []*Expert{unknown}, "de", false},
 		"late interaction alone":                  {english(), []*Expert{tokens}, "de", false},
-		"late interaction for English":            {expertOf("late", readingEncoder{late: true}, "en"), []*Expert{many}, "de", true},
-		"weights of word pieces":                  {expertOf("sparse", readingEncoder{sparse: true}, "en"), []*Expert{many}, "de", false},
+		"late interaction for English":            {late, []*Expert{many}, "de", true},
+		"weights of word pieces":                  {pieces, []*Expert{many}, "de", false},
 		"an expert whose languages are not known": {expertOf("any", readingEncoder{}), []*Expert{many}, "de", false},
 	} {
 		set := &Set{Searched: c.others}
