@@ -6,7 +6,6 @@ package subword
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -111,23 +110,26 @@ func (t *Tokenizer) fillKnown(ids map[string]int, text func(piece string) (strin
 	if at, ok := id("<unk>"); ok {
 		t.unknown = at
 	}
-	order := slices.SortedFunc(maps.Keys(ids), func(a, b string) int { return ids[a] - ids[b] })
-	t.scripts = coveredScripts(order, text)
-	most := ids[order[len(order)-1]]
+	order := make([]piece, 0, len(ids))
+	for name, at := range ids {
+		plain, begins := text(name)
+		order = append(order, piece{at, plain, begins})
+	}
+	slices.SortFunc(order, func(a, b piece) int { return a.id - b.id })
+	t.scripts = coveredScripts(order)
+	most := order[len(order)-1].id
 	t.strange = make([]bool, min(most, 4*len(ids)+1024)+1)
 	t.texts = make([]string, len(t.strange))
 	known := map[string]bool{}
-	for _, piece := range order {
-		plain, begins := text(piece)
-		first, _ := utf8.DecodeRuneInString(plain)
-		at := ids[piece]
-		if at < len(t.strange) {
-			t.texts[at] = plain
-			t.strange[at] = int32(at) == t.unknown || first == utf8.RuneError && plain != "" ||
+	for _, p := range order {
+		first, _ := utf8.DecodeRuneInString(p.text)
+		if p.id < len(t.strange) {
+			t.texts[p.id] = p.text
+			t.strange[p.id] = int32(p.id) == t.unknown || first == utf8.RuneError && p.text != "" ||
 				unicode.IsLetter(first) && !t.coversScript(first)
 		}
-		word := strings.ToLower(plain)
-		if begins && word != "" && !known[word] &&
+		word := strings.ToLower(p.text)
+		if p.begins && word != "" && !known[word] &&
 			!strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || !t.coversScript(r) }) {
 			known[word] = true
 			t.whole = append(t.whole, word)
@@ -144,36 +146,60 @@ const (
 	coveredWords = 300
 )
 
+// piece is a piece of a vocabulary: its text, without the space that it may begin with, and whether it begins a word.
+type piece struct {
+	id     int
+	text   string
+	begins bool
+}
+
 // coveredScripts returns the scripts that at least coveredShare of the words of a vocabulary, or coveredWords of
-// them, begin with, in any order. text is as for fillKnown.
-func coveredScripts(pieces []string, text func(piece string) (string, bool)) (covered []*unicode.RangeTable) {
+// them, begin with, those of the most words first.
+func coveredScripts(pieces []piece) (covered []*unicode.RangeTable) {
 	counts := map[*unicode.RangeTable]int{}
+	var met []*unicode.RangeTable // the keys of counts
 	words := 0
 	var last *unicode.RangeTable // most pieces have the script of the one before
-	for _, piece := range pieces {
-		plain, begins := text(piece)
-		first, _ := utf8.DecodeRuneInString(plain)
+	for _, p := range pieces {
+		first, _ := utf8.DecodeRuneInString(p.text)
 		// Some scripts put no spaces between words.
-		if !unicode.IsLetter(first) || !begins && !IsUnspaced(first) {
+		if !unicode.IsLetter(first) || !p.begins && !IsUnspaced(first) {
 			continue
 		}
+		words++
 		if last == nil || !unicode.Is(last, first) {
-			last = nil
-			for _, table := range unicode.Scripts {
-				if unicode.Is(table, first) {
-					last = table
-				}
+			last = scriptOf(first, met)
+			if last == nil {
+				continue
+			}
+			if counts[last] == 0 {
+				met = append(met, last)
 			}
 		}
 		counts[last]++
-		words++
 	}
-	for script, n := range counts {
-		if script != nil && (float64(n) >= coveredShare*float64(words) || n >= coveredWords) {
+	for _, script := range met {
+		if n := counts[script]; float64(n) >= coveredShare*float64(words) || n >= coveredWords {
 			covered = append(covered, script)
 		}
 	}
+	slices.SortStableFunc(covered, func(a, b *unicode.RangeTable) int { return counts[b] - counts[a] })
 	return covered
+}
+
+// scriptOf returns the script of a letter, nil if it has none. It looks at the scripts in first before all others.
+func scriptOf(letter rune, first []*unicode.RangeTable) *unicode.RangeTable {
+	for _, table := range first {
+		if unicode.Is(table, letter) {
+			return table
+		}
+	}
+	for _, table := range unicode.Scripts {
+		if unicode.Is(table, letter) {
+			return table
+		}
+	}
+	return nil
 }
 
 // IsUnspaced reports whether a letter is of a script that is written without spaces between words.
