@@ -25,8 +25,9 @@ type worker struct {
 	ending sync.Once
 }
 
-// startWithin is how long a new process may take until it is ready for its first request.
-const startWithin = time.Minute
+// startWithin is how long a new process may take until it is ready for its first request. The first one on a machine
+// compiles what reads PDF, which takes five seconds of a processor, and others may leave it little of one.
+const startWithin = 3 * time.Minute
 
 // startWorker starts a process, without an environment unless the command has one, and does not wait until it is
 // ready for requests: await does that. The caller kills it in the end. The error says why it did not start.
@@ -74,6 +75,10 @@ func (w *worker) await(ctx context.Context) error {
 		return err
 	}
 	w.kill()
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the reader of files was not ready %v after its start; it needs some seconds of a processor: %.300s",
+			startWithin, w.stderr.b)
+	}
 	return fmt.Errorf("start the reader of files: %w: %.300s", err, w.stderr.b)
 }
 
