@@ -90,6 +90,7 @@ func joinInquiries(plans []*plan.Plan) sources.Inquiry {
 	all := plans[0].Inquiry
 	all.Wanted = nil
 	all.Unused = map[int]string{}
+	all.AllLate = true
 	for _, p := range plans {
 		all.ChosenOnly = all.ChosenOnly && p.Inquiry.ChosenOnly
 		all.Wanted = append(all.Wanted, p.Inquiry.Wanted...)

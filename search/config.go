@@ -160,9 +160,9 @@ func (c *LineUp) complete(l Limits) error {
 	return c.checkExperts()
 }
 
-// checkExperts sets name, kind, domains and ensemble members in the ExpertInfo of all experts; those of c.Experts in
-// place, and c.Late becomes a changed copy. It returns an error if an expert has no name, no encoder, the name of
-// another or of BM25, or an impossible calibration, or if the reference is unusable.
+// checkExperts sets name, kind, domains and ensemble members in the ExpertInfo of all experts, in place. It returns an
+// error if an expert has no name, no encoder, the name of another or of BM25, or an impossible calibration, or if the
+// reference is unusable.
 func (c *LineUp) checkExperts() error {
 	names := map[string]bool{}
 	for i := range c.Experts {
@@ -204,11 +204,9 @@ func (c *LineUp) checkExperts() error {
 			}
 		}
 	}
-	if x := c.Late; x != nil {
-		late := *x
-		late.Info.Name = late.Name
-		late.Info.Kind = reply.KindLate
-		c.Late = &late
+	for i := range c.Late {
+		x := &c.Late[i]
+		x.Info.Name, x.Info.Kind = x.Name, reply.KindLate
 		if x.Encoder == nil {
 			return fmt.Errorf("search: expert %q has no question encoder", x.Name)
 		}

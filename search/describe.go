@@ -25,12 +25,12 @@ func (e *Engine) Experts() []learned.ExpertInfo {
 func (l *lineUp) describeExperts() []learned.ExpertInfo {
 	view := l.pin()
 	defer view.Release()
-	infos := make([]learned.ExpertInfo, 0, len(l.panel.Experts)+1)
+	infos := make([]learned.ExpertInfo, 0, len(l.panel.Experts)+len(l.panel.Late))
 	for _, x := range l.panel.Experts {
 		infos = append(infos, describeExpert(x.Model, view))
 	}
-	if l.panel.Late != nil {
-		infos = append(infos, describeExpert(l.panel.Late.Model, view))
+	for _, x := range l.panel.Late {
+		infos = append(infos, describeExpert(x.Model, view))
 	}
 	return infos
 }

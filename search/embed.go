@@ -24,7 +24,7 @@ func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (l
 	defer l.panel.Users.Leave()
 	var wrong fault.Problems
 	i := l.expertIndex(r.Expert)
-	if l.panel.Late != nil && r.Expert == l.panel.Late.Name() {
+	if l.panel.LateNamed(r.Expert) != nil {
 		wrong.Add(
 			"unknown_expert", "/expert",
 			"expert %s gives every token a vector, and none to a text: it cannot be asked for one",

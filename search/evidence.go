@@ -92,6 +92,7 @@ func (e *Engine) gather(
 			q.Wanted = append(q.Wanted, at)
 		}
 	}
+	q.Wanted = l.panel.WithoutOtherLate(q.Wanted)
 	o, _, release, err := l.ask(ctx, q, time.Now(), time.Time{})
 	if err != nil {
 		return Evidence{}, err

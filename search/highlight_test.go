@@ -161,13 +161,11 @@ func TestHighlights(t *testing.T) {
 	s, index, _ := lateStage()
 	known := &spelled{maxima: index}
 	s.library.shelf.vectors["tokens"] = known
-	late := *s.config.Late
-	late.Passages = speller{}
-	s.config.Late = &late
+	s.config.Late[0].Passages = speller{}
 	for i := range s.library.shelf.passages { // words that no other passage has
 		s.library.shelf.passages[i].Text = fmt.Sprintf("first%d and last%d", i, i)
 	}
-	tokens, _ := s.config.Late.Encoder.EncodeQuestion(t.Context(), askedOften)
+	tokens, _ := s.config.Late[0].Encoder.EncodeQuestion(t.Context(), askedOften)
 	some := 0
 	ask := func(r Request) reply.Response {
 		r.Question, r.K = askedOften, 5

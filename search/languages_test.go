@@ -29,7 +29,7 @@ func statuses(r reply.Response) map[string]string {
 func TestSourcesByLanguage(t *testing.T) {
 	s, _, _ := lateStage()
 	english := learned.Languages{"en"}
-	s.config.Late.Languages = english
+	s.config.Late[0].Languages = english
 	for i := range s.config.Experts {
 		s.config.Experts[i].Languages = english
 	}
@@ -39,7 +39,7 @@ func TestSourcesByLanguage(t *testing.T) {
 	r := s.ask(t, Request{Question: german, Fusion: methodsOf(fusion.MethodGate)})
 	got := statuses(r)
 	if got[many.Name] != string(reply.StatusOK) || got[one] != string(reply.StatusSkipped) ||
-		got[s.config.Late.Name] != string(reply.StatusSkipped) || len(r.Degraded) > 0 {
+		got[s.config.Late[0].Name] != string(reply.StatusSkipped) || len(r.Degraded) > 0 {
 		t.Errorf("German: %v, degraded %v", got, r.Degraded)
 	}
 	for _, x := range r.Sources {
@@ -66,7 +66,7 @@ func TestSourcesByLanguage(t *testing.T) {
 // unreadStage returns a stage with late interaction whose models read English alone, and whose verdict is "found".
 func unreadStage() *stage {
 	s, _, _ := lateStage()
-	s.config.Late.Languages = learned.Languages{"en"}
+	s.config.Late[0].Languages = learned.Languages{"en"}
 	for i := range s.config.Experts {
 		s.config.Experts[i].Languages = learned.Languages{"en"}
 	}
@@ -169,7 +169,7 @@ func TestUnreadPassagesAreNotRead(t *testing.T) {
 // those that were fitted for it; where late interaction takes part, those of the default.
 func TestVerdictOfForeignSources(t *testing.T) {
 	s, _, _ := lateStage()
-	s.config.Late.Languages = learned.Languages{"en"}
+	s.config.Late[0].Languages = learned.Languages{"en"}
 	for i := range s.config.Experts {
 		s.config.Experts[i].Languages = learned.Languages{"en"}
 	}
@@ -222,16 +222,16 @@ func TestVerdictOfForeignSources(t *testing.T) {
 		!strings.Contains(strings.Join(r.Notes, "\n"), "nothing was fitted to questions in Chinese") {
 		t.Errorf("Chinese, without a fit: %q by %+v, notes %q", r.Verdict, r.Judged, r.Notes)
 	}
-	s.config.Late.Languages = nil
-	s.config.Late.Foreign = true
+	s.config.Late[0].Languages = nil
+	s.config.Late[0].Foreign = true
 	s.config.Defaults.Foreign.Late = true
 	r = s.ask(t, Request{Question: chinese, Fusion: methodsOf(fusion.MethodGate)})
-	if got := statuses(r)[s.config.Late.Name]; got != string(reply.StatusOK) || !strings.Contains(
+	if got := statuses(r)[s.config.Late[0].Name]; got != string(reply.StatusOK) || !strings.Contains(
 		strings.Join(r.Notes, "\n"), "nothing was fitted to questions in Chinese") {
 		t.Errorf("with late interaction for all languages, which is %q: notes %q", got, r.Notes)
 	}
-	s.config.Late.Languages = learned.Languages{"en"}
-	s.config.Late.Foreign = false
+	s.config.Late[0].Languages = learned.Languages{"en"}
+	s.config.Late[0].Foreign = false
 	s.config.Defaults.Foreign.Late = false
 	if r := s.ask(t, Request{Question: chinese, Fusion: methodsOf("rrf")}); r.Verdict != "" {
 		t.Errorf("by a method without verdicts: %q", r.Verdict)
@@ -245,13 +245,89 @@ func TestVerdictOfForeignSources(t *testing.T) {
 	}
 }
 
+// TestLateByLanguage: of two sources of late interaction the one takes part that reads the question and belongs to the
+// encoder that answers, and the confidence and the verdict are those fitted with it. Requests that name experts have
+// that of these experts, also where they are compared, and a calibration has one.
+func TestLateByLanguage(t *testing.T) {
+	s, _, _ := lateStage()
+	english := learned.Languages{"en"}
+	for i := range s.config.Experts {
+		s.config.Experts[i].Languages = english
+	}
+	many := &s.config.Experts[len(s.config.Experts)-1]
+	many.Languages, many.Foreign, many.Representatives = nil, true, nil
+	s.config.Late[0].Languages = english
+	foreign := s.config.Late[0]
+	foreign.Name, foreign.Languages, foreign.Foreign = "many-tokens", nil, true
+	s.config.Late = append(s.config.Late, foreign)
+	s.library.shelf.vectors[foreign.Name] = s.library.shelf.vectors["tokens"]
+	for i := range s.library.shelf.passages {
+		text := &s.library.shelf.passages[i].Text
+		*text += ". The bird is green and sleeps, and the cat is running to it through the garden."
+		if i%2 > 0 {
+			*text += ". Der Vogel ist grün und schläft, und die Katze läuft durch den Garten zu ihm."
+		}
+	}
+	s.config.Defaults.Chances = &sure{first: .4, any: .7}
+	s.config.Defaults.Answerability = &learned.Answerability{
+		Chance: &doubted{confidence: .9}, Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
+	}
+	s.config.Defaults.Foreign = &learned.ForeignFits{
+		Late: true, Chances: &sure{first: .2, any: .3}, ChancesBasis: reply.BasisShipped,
+		Answerability: learned.Answerability{
+			Chance: &doubted{confidence: .8}, Thresholds: reply.Thresholds{Found: .6, Doubtful: .2},
+		},
+	}
+	const asked = "where is the green bird and how does it sleep"
+	gate := methodsOf(fusion.MethodGate)
+	for name, c := range map[string]struct {
+		request    Request
+		late       string
+		answerable float64 // 0: the chance is lower than what was fitted says, since no expert reads the question
+	}{
+		"English":       {Request{Question: asked, Fusion: gate}, "tokens", .9},
+		"German":        {Request{Question: german, Fusion: gate}, "many-tokens", .8},
+		"English, many": {Request{Question: asked, Fusion: gate, Experts: &[]string{many.Name}}, "many-tokens", .8},
+		"German, base":  {Request{Question: german, Fusion: gate, Experts: &[]string{s.config.Experts[0].Name}}, "tokens", 0},
+	} {
+		alone := s.ask(t, c.request)
+		words := c.request
+		words.Experts = &[]string{s.config.Experts[1].Name}
+		compared, err := s.engine(t).Compare(t.Context(), []Request{words, c.request})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for how, r := range map[string]reply.Response{"alone": alone, "compared": compared[1]} {
+			other := sourceOf(r, map[string]string{"tokens": "many-tokens", "many-tokens": "tokens"}[c.late])
+			if late := sourceOf(r, c.late); late.Status != reply.StatusOK || other.Status != reply.StatusSkipped ||
+				other.Reason == "" || len(r.Degraded) > 0 {
+				t.Errorf("%s, %s: %s is %q, and %s %q: %q", name, how, c.late, late.Status, other.Name, other.Status, other.Reason)
+			}
+			if (r.Verdict == reply.VerdictFound) != (c.answerable > 0) || r.Answerable == nil ||
+				c.answerable > 0 && *r.Answerable != c.answerable {
+				t.Errorf("%s, %s: %q by %+v, notes %q", name, how, r.Verdict, r.Judged, r.Notes)
+			}
+		}
+	}
+	evidence, err := s.engine(t).Gather(t.Context(), Request{Question: german}, 5)
+	var late []string
+	for _, x := range evidence.Sources {
+		if x.Kind == fusion.Late {
+			late = append(late, x.Name)
+		}
+	}
+	if err != nil || !slices.Equal(late, []string{"tokens"}) {
+		t.Errorf("gathered: %q, %v", late, err)
+	}
+}
+
 // TestForeignFitsChangeNoOtherAnswer: where the experts for English answer, alone or beside one for many languages,
 // results, confidence and verdict are the same whatever was fitted for that one alone.
 func TestForeignFitsChangeNoOtherAnswer(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		answers := func(foreign *learned.ForeignFits) (all []reply.Response) {
 			s, _, _ := lateStage()
-			s.config.Late.Languages = learned.Languages{"en"}
+			s.config.Late[0].Languages = learned.Languages{"en"}
 			for i := range s.config.Experts {
 				s.config.Experts[i].Languages = learned.Languages{"en"}
 			}
@@ -297,7 +373,7 @@ func TestCompounds(t *testing.T) {
 	for i := range s.config.Experts {
 		s.config.Experts[i].Languages = learned.Languages{"en"}
 	}
-	s.config.Late.Languages = learned.Languages{"en"}
+	s.config.Late[0].Languages = learned.Languages{"en"}
 	found := func(question string) int {
 		r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 		at := slices.IndexFunc(r.Sources, func(x reply.Source) bool { return x.Name == reply.WordSource })

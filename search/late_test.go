@@ -86,7 +86,7 @@ func lateStageOf(passages int) (*stage, *maxima, *wordwise) {
 		index.tokens = append(index.tokens, [][]float32{draw(5, p.ID), draw(6, p.ID)})
 	}
 	s.library.shelf.vectors["tokens"] = index
-	s.config.Late = &learned.Expert{Name: "tokens", Encoder: encoder, Info: learned.ExpertInfo{Dimension: dimension}}
+	s.config.Late = []learned.Expert{{Name: "tokens", Encoder: encoder, Info: learned.ExpertInfo{Dimension: dimension}}}
 	gate := *s.config.Defaults.Gate
 	gate.Late = make([]float64, len(fusion.LateFeatureNames()))
 	gate.Tokens = math.Log(2)
@@ -316,7 +316,7 @@ func TestLateConfiguration(t *testing.T) {
 		"BM25's": {Name: reply.WordSource, Encoder: &wordwise{}}, "no encoder": {Name: "tokens"},
 	} {
 		s := newStage("AB", 10)
-		s.config.Late = &x
+		s.config.Late = []learned.Expert{x}
 		if _, err := NewEngine(s.config); err == nil {
 			t.Errorf("%s: accepted", name)
 		}

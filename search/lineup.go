@@ -22,9 +22,10 @@ import (
 // their results are fused by default. What changes with a generation comes from the Corpus.
 type LineUp struct {
 	Experts []learned.Expert // in the order in which answers name them
-	// Late is the expert of late interaction, whose encoder gives a question a vector for each token. The gate uses it
-	// if it was fitted with it; nil: there is none.
-	Late     *learned.Expert
+	// Late are the experts of late interaction, whose encoders give a question a vector for each token. One takes part
+	// in a question: it reads its language and belongs to the encoder that is asked. The gate uses it if it was fitted
+	// with late interaction.
+	Late     []learned.Expert
 	Defaults Defaults
 	// Readers are the readers and generators; a request that names none gets the first.
 	Readers []learned.LoadedReader
@@ -69,7 +70,7 @@ func (c LineUp) Check(limits Limits) error {
 // newLineUp returns a line-up for use by the engine. It fails if the line-up is invalid or cannot answer by the method
 // of Defaults.Auto.
 func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
-	x.Experts = slices.Clone(x.Experts)
+	x.Experts, x.Late = slices.Clone(x.Experts), slices.Clone(x.Late)
 	if err := x.complete(e.limits); err != nil {
 		return nil, err
 	}

@@ -36,8 +36,8 @@ func (e *Engine) Reads(p corpus.Passage) (cut, unread bool) {
 			ask(x.Model)
 		}
 	}
-	if l.panel.Late != nil {
-		ask(l.panel.Late.Model)
+	for _, x := range l.panel.Late {
+		ask(x.Model)
 	}
 	return cut, unread
 }

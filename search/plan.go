@@ -98,7 +98,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 		)
 	}
 	l.planSources(r, p)
-	if p.MinConfidence > 0 && r.Late != nil && !*r.Late && l.panel.Late != nil && d.GateWithoutLate != nil &&
+	if p.MinConfidence > 0 && r.Late != nil && !*r.Late && len(l.panel.Late) > 0 && d.GateWithoutLate != nil &&
 		p.WeighsByQuestion() {
 		wrong.Add(
 			"needs_calibration", "/min_confidence",
@@ -156,7 +156,7 @@ func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 		pointer := wording.Pointer("/experts", n)
 		i := l.expertIndex(name)
 		switch {
-		case l.panel.Late != nil && name == l.panel.Late.Name():
+		case l.panel.LateNamed(name) != nil:
 			wrong.Add(
 				"unknown_expert",
 				pointer,
@@ -258,7 +258,7 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *fault.Problems)
 	for _, name := range sortedKeys(weights) {
 		pointer := wording.Pointer("/weights", name)
 		switch w := weights[name]; {
-		case l.panel.Late != nil && name == l.panel.Late.Name():
+		case l.panel.LateNamed(name) != nil:
 			wrong.Add(
 				"unknown_source", pointer,
 				"%s cannot be weighted: it takes part in the gate alone, which weighs it itself", name,

@@ -24,8 +24,8 @@ func (e *Engine) Rerank(ctx context.Context, by Caller, r lookup.RerankRequest) 
 	defer l.panel.Users.Leave()
 	var wrong fault.Problems
 	reranker := l.rerankerFirst(r.Model)
-	if reranker == nil &&
-		(l.panel.Late == nil || l.panel.Late.Model.Passages == nil || l.panel.Late.Model.Similarity == nil) {
+	x := l.lateFirst(r.Model)
+	if reranker == nil && (x == nil || x.Passages == nil || x.Similarity == nil) {
 		wrong.Add("needs_experts", "", "texts are scored by a reranker or by late interaction, and there is neither")
 		return out, wrong.Err()
 	}
@@ -39,7 +39,6 @@ func (e *Engine) Rerank(ctx context.Context, by Caller, r lookup.RerankRequest) 
 	if reranker != nil {
 		return l.rerankBy(ctx, by, reranker, r)
 	}
-	x := l.panel.Late.Model
 	room := 0
 	for _, text := range r.Texts { // a vector for each token, of which there are fewer than bytes
 		room += 4 * x.Info.Dimension * min(
@@ -82,10 +81,18 @@ func (l *lineUp) rerankerFirst(name string) *learned.LoadedReranker {
 	if x := l.rerankerNamed(name); x != nil {
 		return x
 	}
-	if len(l.rerankers) == 0 || l.panel.Late != nil && (name == l.panel.Late.Name() || l.rerankers[0].Info.Usual) {
+	if len(l.rerankers) == 0 || l.panel.LateNamed(name) != nil || len(l.panel.Late) > 0 && l.rerankers[0].Info.Usual {
 		return nil
 	}
 	return &l.rerankers[0]
+}
+
+// lateFirst returns the expert of late interaction with a name, or else the first; nil if there is none.
+func (l *lineUp) lateFirst(name string) *learned.Expert {
+	if x := l.panel.LateNamed(name); x != nil || len(l.panel.Late) == 0 {
+		return x
+	}
+	return l.panel.Late[0].Model
 }
 
 // rerankBy returns the response to a RerankRequest with the scores of a reranker. It waits for memory. It returns the

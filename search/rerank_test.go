@@ -28,8 +28,8 @@ func (w *wordwise) EncodePassages(ctx context.Context, passages []corpus.Passage
 // in the order of the texts.
 func TestRerank(t *testing.T) {
 	s, _, encoder := lateStage()
-	s.config.Late.Passages = encoder
-	s.config.Late.Similarity = func(question, passage []float32) (sum float32, err error) {
+	s.config.Late[0].Passages = encoder
+	s.config.Late[0].Similarity = func(question, passage []float32) (sum float32, err error) {
 		for q := range slices.Chunk(question, dimension) {
 			best := product(q, passage[:dimension])
 			for p := range slices.Chunk(passage, dimension) {

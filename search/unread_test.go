@@ -19,7 +19,7 @@ func TestNothingReadIsNoEvidence(t *testing.T) {
 	for i := range s.config.Experts {
 		s.config.Experts[i].Encoder = reads{s.config.Experts[i].Encoder, 0, 2}
 	}
-	s.config.Late.Encoder = reads{late, 0, 2}
+	s.config.Late[0].Encoder = reads{late, 0, 2}
 	r := s.ask(t, Request{Question: "green bird", Fusion: methodsOf(fusion.MethodGate)})
 	if len(r.Results) == 0 || len(r.Notes) != 1 || len(r.Degraded) != 0 {
 		t.Fatalf("%d results, notes %q, degraded %v", len(r.Results), r.Notes, r.Degraded)

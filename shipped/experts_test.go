@@ -168,8 +168,8 @@ func TestDataLicence(t *testing.T) {
 	}
 }
 
-// TestChooseForLanguages: what has no bundle is left out, and a collection has one late interaction at most: that of
-// its most frequent language.
+// TestChooseForLanguages: what has no bundle is left out, and the default experts take part for English that is the
+// most frequent, or without late interaction for the others.
 func TestChooseForLanguages(t *testing.T) {
 	all, older := []string{Multilingual, MultilingualLate}, []string{Multilingual}
 	for _, c := range []struct {
@@ -178,7 +178,8 @@ func TestChooseForLanguages(t *testing.T) {
 	}{
 		{[]string{"en"}, all, "default"}, {[]string{"de"}, all, "multilingual,multilingual-late"},
 		{[]string{"de", "fr"}, older, "multilingual"}, {[]string{"de"}, nil, "default"},
-		{[]string{"en", "de"}, all, "default,multilingual"}, {[]string{"zh"}, []string{MultilingualLate}, "default"},
+		{[]string{"en", "de"}, all, "default,multilingual,multilingual-late"},
+		{[]string{"en", "de"}, older, "default,multilingual"}, {[]string{"zh"}, []string{MultilingualLate}, "default"},
 		{[]string{"de", "en"}, all, "multilingual,multilingual-late"}, {[]string{"de", "en"}, older, "default,multilingual"},
 	} {
 		if got := ChooseForLanguages(c.codes, func(name string) bool { return slices.Contains(c.has, name) }); got != c.want {

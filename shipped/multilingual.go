@@ -41,22 +41,24 @@ func FilesOf(late bool) ForeignFiles {
 }
 
 // ChooseForLanguages returns the choice of experts (see Chosen) for passages in languages by their codes, the most
-// frequent first: the default ones for English, the default ones and Multilingual for English and less of others, and
-// otherwise Multilingual and MultilingualLate, since a collection is searched by one late interaction. has says whether
-// the bundle of an expert is there; without that of Multilingual the default ones are chosen. Without that of
-// MultilingualLate Multilingual is alone or, if there is English, beside the default ones. codes must not be empty.
+// frequent first: the default ones for English, otherwise Multilingual and MultilingualLate, and for English and less
+// of others all of these. has says whether the bundle of an expert is there; without that of Multilingual the default
+// ones are chosen. Without that of MultilingualLate Multilingual is alone or, if there is any English, beside the
+// default ones. codes must not be empty.
 func ChooseForLanguages(codes []string, has func(name string) bool) string {
 	others := slices.ContainsFunc(codes, func(code string) bool { return code != English })
-	late := has(MultilingualLate)
-	switch {
-	case !others || !has(Multilingual):
+	if !others || !has(Multilingual) {
 		return ChooseDefault
-	case codes[0] == English, !late && slices.Contains(codes, English):
-		return ChooseDefault + "," + Multilingual
-	case late:
-		return Multilingual + "," + MultilingualLate
 	}
-	return Multilingual
+	chosen := Multilingual
+	late := has(MultilingualLate)
+	if codes[0] == English || !late && slices.Contains(codes, English) {
+		chosen = ChooseDefault + "," + chosen
+	}
+	if late {
+		chosen += "," + MultilingualLate
+	}
+	return chosen
 }
 
 // IsMultilingual reports whether an encoder is the one that setup makes under the name Multilingual.

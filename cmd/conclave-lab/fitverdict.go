@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
@@ -11,6 +12,7 @@ import (
 	"example.org/conclave/evaluation"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
+	"example.org/conclave/search/learned"
 
 	"github.com/spf13/cobra"
 )
@@ -135,7 +137,8 @@ func (x *fitVerdictCommand) judgeDomain(
 		bar := cli.NewProgress(term.Err)
 		defer bar.Finish()
 		o := evaluation.Reading(l.Engine, l, bar.Counting("reading", "questions"))
-		if late := l.LineUp().Late; o == nil || late == nil || late.Foreign { // the reader reads English
+		ofBase := func(x learned.Expert) bool { return !x.Foreign }
+		if o == nil || !slices.ContainsFunc(l.LineUp().Late, ofBase) { // the reader reads English
 			return nil
 		}
 		x.reader = o.Reader

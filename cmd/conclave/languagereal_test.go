@@ -18,8 +18,8 @@ import (
 )
 
 // TestCalibratedVerdictKnowsLanguages, with the real encoders: a collection that the expert for many languages searches
-// has verdicts by what was fitted to it after a calibration as before, whether that expert stands alone, with its late
-// interaction, or beside the default experts. Across languages the verdict is doubtful at most.
+// has verdicts by what was fitted to it after a calibration as before, whether it and its late interaction stand
+// alone or beside the default experts. Across languages the verdict is doubtful at most.
 func TestCalibratedVerdictKnowsLanguages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes with real encoders")
@@ -51,7 +51,8 @@ func TestCalibratedVerdictKnowsLanguages(t *testing.T) {
 	}{
 		"German": {german[:some], "multilingual,multilingual-late", "de", reply.BasisCalibrated},
 		"mixed": {
-			append(english[some:2*some:2*some], german[:some]...), "base,late,multilingual", "en", reply.BasisShipped,
+			append(english[some:2*some:2*some], german[:some]...), "base,late,multilingual,multilingual-late", "en",
+			reply.BasisShipped,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,6 +110,7 @@ func TestCalibratedVerdictKnowsLanguages(t *testing.T) {
 				}
 				if name == "mixed" && i == 0 {
 					checkUnreadPassages(t, server, set, own)
+					checkLateByLanguage(t, server, set, own)
 				}
 				server.stop()
 			}
@@ -116,9 +118,44 @@ func TestCalibratedVerdictKnowsLanguages(t *testing.T) {
 	}
 }
 
-// checkUnreadPassages asks English questions of German passages in a collection by base, late and multilingual: what
-// the first two would score these is an estimate and no hit, and where such a passage is first, the verdict is doubtful
-// at most and a note says why. german are the ids of the German passages.
+// checkLateByLanguage asks a German question and an English one of passages in their language: late interaction is that
+// of multilingual for the first, and that of base for the second, whose experts all take part otherwise. Most of
+// those right first are found. german are the ids of the German passages.
+func checkLateByLanguage(t *testing.T, server *served, set string, german map[string]bool) {
+	t.Helper()
+	for code, want := range map[string]map[string]string{
+		"de": {"base": "skipped", "late": "skipped", "multilingual": "ok", "multilingual-late": "ok"},
+		"en": {"base": "ok", "late": "ok", "multilingual": "ok", "multilingual-late": "skipped"},
+	} {
+		found, n := 0, 0
+		for _, q := range questionsOf(t, filepath.Join(set, "questions."+code+".jsonl"), "test") {
+			if german[q.PositiveIDs[0]] != (code == "de") {
+				continue
+			}
+			r := server.first(q.Question)
+			for _, s := range r.Sources {
+				if status, isExpert := want[s.Name]; isExpert && string(s.Status) != status {
+					t.Errorf("%s is %q by %q", s.Name, s.Status, q.Question)
+				}
+			}
+			if len(r.Results) == 0 || r.Results[0].ID != q.PositiveIDs[0] {
+				continue
+			}
+			n++
+			if r.Verdict == reply.VerdictFound {
+				found++
+			}
+		}
+		t.Logf("%s: of %d right first passages %d are found", code, n, found)
+		if n == 0 || found < n/2 {
+			t.Errorf("%s: of %d right first passages %d are found", code, n, found)
+		}
+	}
+}
+
+// checkUnreadPassages asks English questions of German passages in a collection by the default experts and those
+// for many languages: what the default experts would score these is an estimate and no hit, and where such a passage is
+// first, the verdict is doubtful at most and a note says why. german are the ids of the German passages.
 func checkUnreadPassages(t *testing.T, server *served, set string, german map[string]bool) {
 	t.Helper()
 	first, right, n := 0, 0, 0

@@ -11,9 +11,11 @@ import (
 	"example.org/conclave/shipped"
 )
 
-// ofBase reports whether late interaction has the shipped confidence and verdict, which were fitted with that of the
-// base encoder: any has but that of the expert for many languages. It is false for nil.
-func ofBase(late *learned.Expert) bool { return late != nil && !late.Foreign }
+// hasBaseLate reports whether there is late interaction that has the shipped confidence and verdict, which were fitted
+// with that of the base encoder: any has but that of the expert for many languages.
+func hasBaseLate(made *search.LineUp) bool {
+	return slices.ContainsFunc(made.Late, func(x learned.Expert) bool { return !x.Foreign })
+}
 
 // isMultilingual reports whether an expert is the one for many languages that setup fetches.
 func isMultilingual(e *experts.Expert) bool { return shipped.IsMultilingual(&e.Bundle.Manifest) }
@@ -23,7 +25,7 @@ func isMultilingual(e *experts.Expert) bool { return shipped.IsMultilingual(&e.B
 // are of the same fit, and with its confidences if no other dense source answered when these were fitted. It returns
 // nil if that expert is not open, or the program has no such fits. It fails if a shipped fit cannot be parsed.
 func (a *Assembly) foreignFits(made *search.LineUp, record *calibration.Record) (*learned.ForeignFits, error) {
-	priors, err := a.foreignPriors(made.Late)
+	priors, err := a.foreignPriors(made)
 	if priors == nil || err != nil {
 		return nil, err
 	}
@@ -44,13 +46,13 @@ func (a *Assembly) foreignFits(made *search.LineUp, record *calibration.Record) 
 }
 
 // foreignPriors returns the shipped fits of the expert for many languages, where it is the only dense source, with late
-// interaction by its states if late is that, or without; nil if that expert is not open or the program has none. It
+// interaction by its states if made has that, or without; nil if that expert is not open or the program has none. It
 // fails if a shipped fit cannot be parsed.
-func (a *Assembly) foreignPriors(late *learned.Expert) (*calibration.ForeignPriors, error) {
+func (a *Assembly) foreignPriors(made *search.LineUp) (*calibration.ForeignPriors, error) {
 	if !slices.ContainsFunc(a.Experts.Dense(), isMultilingual) {
 		return nil, nil
 	}
-	byStates := late != nil && late.Foreign
+	byStates := slices.ContainsFunc(made.Late, func(x learned.Expert) bool { return x.Foreign })
 	files := shipped.FilesOf(byStates)
 	prior, err := parseShipped(files.Confidence, calibration.ParsePrior)
 	if prior == nil || err != nil {

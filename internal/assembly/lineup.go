@@ -20,7 +20,8 @@ import (
 )
 
 // lineUpWith returns the line-up of the open experts, readers and rerankers, fitted by this calibration; by the shipped
-// one if record is nil. It fails if searches could not use it, for example with two late interaction experts.
+// one if record is nil. It fails if searches could not use it, for example with two late interaction experts
+// for the same languages.
 func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, err error) {
 	made.Defaults = defaultsOf(a.options.Config.Search)
 	if err := a.addSettings(&made.Defaults); err != nil {
@@ -31,8 +32,10 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		x.Passages = experts.InWindows(x.Passages)
 		x.Foreign = x.Head == nil && !shipped.IsOfBase(&e.Bundle.Manifest)
 		if e.Late() {
-			if made.Late != nil {
-				return made, &TwoLateError{made.Late.Name, x.Name}
+			for _, other := range made.Late {
+				if slices.Equal(other.Languages, x.Languages) {
+					return made, &TwoLateError{other.Name, x.Name}
+				}
 			}
 			// Beside any other encoder, late interaction has the fits that are shipped for the base's.
 			x.Foreign = x.Foreign && slices.ContainsFunc(a.Experts.Dense(), isMultilingual)
@@ -40,7 +43,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 			x.Similarity = func(question, passage []float32) (float32, error) {
 				return ann.Similarity(question, passage, dimension)
 			}
-			made.Late = &x
+			made.Late = append(made.Late, x)
 			continue
 		}
 		if e.Granularity == nil {
@@ -97,7 +100,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		gateOf(&made.Defaults, record)
 		chancesOf(&made.Defaults, record)
 	}
-	if err == nil && ofBase(made.Late) && made.Defaults.Gate != nil {
+	if err == nil && hasBaseLate(&made) && made.Defaults.Gate != nil {
 		made.Defaults.Answerability, err = answerabilityOf(record)
 	}
 	if err != nil {
@@ -158,14 +161,14 @@ func (a *Assembly) addReaders(made *search.LineUp, record *calibration.Record) e
 	return nil
 }
 
-// TwoLateError is the error of a collection that would be searched by two experts of
-// late interaction.
+// TwoLateError is the error of a collection that would be searched by two experts of late interaction for the same
+// languages.
 type TwoLateError struct{ First, Second string }
 
 // Error names both experts and what to do: configure one of them, or remove one.
 func (e *TwoLateError) Error() string {
 	return fmt.Sprintf(
-		"%s and %s are both experts of late interaction, and only one can take part: name the experts to search with under experts in the configuration, or remove one from the collection",
+		"%s and %s are both experts of late interaction for the same languages, and only one can take part: name the experts to search with under experts in the configuration, or remove one from the collection",
 		e.First, e.Second,
 	)
 }
@@ -283,7 +286,7 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 	}
 	gateOf(&made.Defaults, record)
 	prior, err := shippedPrior()
-	if prior != nil && ofBase(made.Late) {
+	if prior != nil && hasBaseLate(made) {
 		made.Defaults.Chances, made.Defaults.ChancesBasis = prior.Chances, reply.BasisShipped
 	}
 	return err
@@ -365,7 +368,7 @@ func (a *Assembly) Auto() string {
 		if d.Gate.Near > 0 {
 			parts = append(parts, "nearness")
 		}
-		if len(d.Gate.Late) > 0 && a.LineUp().Late != nil {
+		if len(d.Gate.Late) > 0 && len(a.LineUp().Late) > 0 {
 			parts = append(parts, "late interaction")
 		}
 	}

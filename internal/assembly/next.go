@@ -28,7 +28,7 @@ func (a *Assembly) Improvements() []Improvement {
 		return []Improvement{{"meaning beside words", []string{shipped.Base}}}
 	case base && !late:
 		return []Improvement{{"late interaction", []string{shipped.Late}}}
-	case has(shipped.Multilingual) && !late:
+	case has(shipped.Multilingual) && (!late || has(shipped.Late) && !has(shipped.MultilingualLate)):
 		return []Improvement{{"late interaction", []string{shipped.MultilingualLate}}}
 	}
 	var out []Improvement

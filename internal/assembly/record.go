@@ -75,7 +75,7 @@ func (a *Assembly) FitOptions(
 	if err != nil {
 		return o, err
 	}
-	o.Foreign, err = a.foreignPriors(a.lineUp.Late)
+	o.Foreign, err = a.foreignPriors(&a.lineUp)
 	return o, err
 }
 

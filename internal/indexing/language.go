@@ -132,7 +132,7 @@ func (s *leavingStream) Next() (corpus.Passage, error) {
 // expert.
 //
 // Passages in other languages are encoded by the expert that reads many and its late interaction, also if some are in
-// English; if most are, by that expert and the default ones (shipped.ChooseForLanguages). If it has no bundle here,
+// English; if most are, by the default ones, too (shipped.ChooseForLanguages). If it has no bundle here,
 // choice.Missing is set, and the default experts are chosen; if its late interaction has none, choice.WithoutLate is.
 func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoice, ok bool, err error) {
 	switch o.Language {
@@ -164,7 +164,7 @@ func (o *Options) chooseByLanguage(first []corpus.Passage) (choice LanguageChoic
 			codes = append(slices.Clone(codes), LanguageMulti) // others than were seen so far
 		}
 		asked = shipped.ChooseForLanguages(codes, has)
-		choice.WithoutLate = asked == shipped.Multilingual
+		choice.WithoutLate = !choice.Missing && !has(shipped.MultilingualLate)
 	}
 	choice.Experts, err = shipped.Chosen(asked)
 	if err != nil {

@@ -74,12 +74,17 @@ func TestChooseByLanguage(t *testing.T) {
 		"both": {Options{Config: with}, []corpus.Passage{german, english}, []string{"multilingual", "multilingual-late"},
 			"unicode-en+de", false},
 		"more English": {Options{Config: with}, []corpus.Passage{german, english, english},
-			[]string{"base", "late", "multilingual"}, "unicode-en+de", false},
+			[]string{"base", "late", "multilingual", "multilingual-late"}, "unicode-en+de", false},
+		"more English, set up before late interaction was": {
+			Options{Config: older}, []corpus.Passage{german, english, english},
+			[]string{"base", "late", "multilingual"}, "unicode-en+de", false,
+		},
 		"German, without it": {Options{Config: without}, []corpus.Passage{german}, []string{"base", "late"}, "unicode-de",
 			true},
 		"asked for":         {Options{Config: with, Language: "fr"}, []corpus.Passage{english}, []string{"multilingual", "multilingual-late"}, "unicode-fr", false},
 		"asked for English": {Options{Config: with, Language: "en"}, []corpus.Passage{german}, nil, "", false},
-		"several":           {Options{Config: with, Language: LanguageMulti}, nil, []string{"base", "late", "multilingual"}, "unicode", false},
+		"several": {Options{Config: with, Language: LanguageMulti}, nil,
+			[]string{"base", "late", "multilingual", "multilingual-late"}, "unicode", false},
 		"several, of which one is told": {Options{Config: with, Language: LanguageMulti}, []corpus.Passage{german},
 			[]string{"multilingual", "multilingual-late"}, "unicode-en+de", false},
 		"with experts": {Options{Config: with, Experts: "base"}, []corpus.Passage{german}, []string{"base"}, "unicode-de",
@@ -97,7 +102,7 @@ func TestChooseByLanguage(t *testing.T) {
 			continue
 		}
 		if ok != (c.analysis != "") || ok && (!slices.Equal(got.Experts, c.experts) || got.Analysis.String() != c.analysis ||
-			got.Missing != c.missing || got.WithoutLate != (len(c.experts) == 1 && c.experts[0] == shipped.Multilingual)) {
+			got.Missing != c.missing || got.WithoutLate != (c.o.Config.Bundles == older.Bundles)) {
 			t.Errorf("%s: %t, %+v", name, ok, got)
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	StatusDeadline   = "deadline"
 	StatusOverloaded = "overloaded"
 	// StatusSkipped: the expert was not asked, since others are more familiar with the question, it does not read the
-	// language of the question or of the passages, or no method uses it.
+	// language of the question or of the passages, another one's late interaction takes part, or no method uses it.
 	StatusSkipped = "skipped"
 )
 

@@ -214,7 +214,7 @@ func (a *Page) describeSources(ctx context.Context) []reply.Source {
 			}
 		}
 		if s.Reason == "" && f.Status == reply.StatusSkipped {
-			s.Reason = a.answer.Found.UnreadReason(f.At)
+			s.Reason = f.Reason
 		}
 		s.Domains = f.Domains()
 		if f.Sure != nil {

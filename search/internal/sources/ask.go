@@ -33,8 +33,9 @@ type Inquiry struct {
 	Filter          storage.Filter
 	Timeout         time.Duration  // the time of the request, as messages name it
 	Wanted          []int          // the sources to ask: indexes of Panel.Sources, ascending
-	Unused          map[int]string // the experts of Wanted that no method uses, and the reason, for users
+	Unused          map[int]string // the experts of Wanted that are not asked, and the reason, for users
 	AnyLanguage     bool           // experts are asked in languages that they do not read, too: the request names them
+	AllLate         bool           // not one source of late interaction is asked, but all: FindingsOf leaves one
 	Confidence      bool           // a method needs the experts' confidences
 	MostSpecialists int            // the number of specialists that a gate weighs and, if ChosenOnly, are asked; 0: all
 	ChosenOnly      bool           // no method needs more specialists than the MostSpecialists most familiar ones
@@ -74,9 +75,7 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.PinnedView) *
 		asked: make([]int, 0, len(q.Wanted)), All: make([]Finding, 0, len(q.Wanted))}
 	found.tellLanguages(ctx, view)
 	found.Inquiry.Words = withoutFunctionWords(q.Words, found.language)
-	if !q.AnyLanguage {
-		found.Inquiry.Unused = withReasons(q.Unused, found.unread)
-	}
+	found.Inquiry.Unused = found.unusedReasons(&q)
 	err := Narrow(ctx, p.Run, view, q.Filter)
 	for _, at := range q.Wanted {
 		if source := p.Sources[at]; source.isAvailable(view.Narrowed) {
@@ -268,15 +267,12 @@ func checkHits(hits []rank.Hit, passages int) error {
 // use are marked as skipped. by has to want a subset of what p asked.
 func (p *Findings) FindingsOf(by *Inquiry) []Finding {
 	own := make([]Finding, 0, len(by.Wanted))
+	reasons := p.unusedReasons(by)
 	for _, f := range p.All {
 		if !slices.Contains(by.Wanted, f.At) {
 			continue
 		}
-		reason := by.Unused[f.At]
-		if reason == "" && !by.AnyLanguage {
-			reason = p.unread[f.At]
-		}
-		if reason != "" {
+		if reason := reasons[f.At]; reason != "" {
 			f = Finding{Source: f.Source, At: f.At, Status: reply.StatusSkipped, Reason: reason}
 		}
 		own = append(own, f)

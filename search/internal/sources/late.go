@@ -14,7 +14,8 @@ import (
 
 // lateSource is the source of late interaction (Khattab & Zaharia 2020, ColBERT, section 3), which compares each token
 // of the question with each token of a passage. That is too expensive for all passages and cheap for some hundred, so
-// it has no hits of its own: it scores what the other sources found. Only the gate uses it.
+// it has no hits of its own: it scores what the other sources found. Only the gate uses it. Of several in a panel one
+// takes part in a question (otherLate).
 type lateSource struct {
 	label
 	Model        *learned.Expert
@@ -73,6 +74,57 @@ func (p *Findings) scoreAheadOfOthers(ctx context.Context, f *Finding) {
 // Observe implements Source: it returns only the kind, and whether the states are those of another encoder.
 func (x *lateSource) Observe(*Finding, *Familiarities) fusion.ObservedSource {
 	return fusion.ObservedSource{Kind: fusion.Late, Foreign: x.Model.Foreign}
+}
+
+// otherLate returns the sources of late interaction among wanted (indexes of Sources) that take no part since another
+// one does, each with the reason for users; nil if there are fewer than two. That one belongs to the encoder by which
+// answers are judged, the base or else the first generalist: both are Foreign, or neither is. Without such a source it
+// is the first. Sources that left has a reason for do not count.
+func (p *Panel) otherLate(wanted []int, left map[int]string) map[int]string {
+	var late []int
+	var judging *Dense
+	for _, at := range wanted {
+		if left[at] != "" {
+			continue
+		}
+		switch x := p.Sources[at].(type) {
+		case *lateSource:
+			late = append(late, at)
+		case *Dense:
+			if x.Base && (judging == nil || !judging.Base) || judging == nil && len(x.Model.Representatives) == 0 {
+				judging = x
+			}
+		}
+	}
+	if len(late) < 2 {
+		return nil
+	}
+	belongs := func(at int) bool { return judging != nil && p.ExpertOf(at).Foreign == judging.Model.Foreign }
+	chosen := late[max(0, slices.IndexFunc(late, belongs))]
+	others := map[int]string{}
+	for _, at := range late {
+		if at != chosen {
+			others[at] = fmt.Sprintf("late interaction is that of %s for this question", p.Sources[chosen].Name())
+		}
+	}
+	return others
+}
+
+// WithoutOtherLate returns wanted (indexes of Sources) without sources of late interaction but the one that takes part
+// in an inquiry of any language, in a new slice.
+func (p *Panel) WithoutOtherLate(wanted []int) []int {
+	others := p.otherLate(wanted, nil)
+	return slices.DeleteFunc(slices.Clone(wanted), func(at int) bool { return others[at] != "" })
+}
+
+// LateNamed returns the expert of late interaction with a name; nil if there is none.
+func (p *Panel) LateNamed(name string) *learned.Expert {
+	for _, x := range p.Late {
+		if x.Name() == name {
+			return x.Model
+		}
+	}
+	return nil
 }
 
 // openVectors returns the vector index of an expert, and sets f.Score to scoring passages by it and the question's

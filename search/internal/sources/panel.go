@@ -16,7 +16,7 @@ type Panel struct {
 	Run     run.Runner
 	Sources []Source // in the order in which answers name them, the experts first
 	Experts []*Dense
-	Late    *lateSource // nil: there is none
+	Late    []*lateSource // of which one takes part in an inquiry (otherLate)
 	// Reference is the expert by whose vectors familiarity is measured; nil: familiarity is not known.
 	Reference *Dense
 	// Generalist is the first expert without a domain, whose vocabulary tells how much of a question can be read; nil:
@@ -30,17 +30,17 @@ type Panel struct {
 // PanelOptions describes the sources of a panel.
 type PanelOptions struct {
 	Experts       []learned.Expert
-	Late          *learned.Expert // nil: there is none
-	Reference     string          // the name of the expert by whose vectors familiarity is measured; "": there is none
-	Granularities []string        // the names of the experts with a granularity that the method cce uses; none: all
-	WordsChance   learned.Chance  // of BM25 over words; nil: not calibrated
-	Symbols       bool            // the word source also reads the passages' share of symbols (SymbolShare)
+	Late          []learned.Expert // of late interaction
+	Reference     string           // the name of the expert by whose vectors familiarity is measured; "": there is none
+	Granularities []string         // the names of the experts with a granularity that the method cce uses; none: all
+	WordsChance   learned.Chance   // of BM25 over words; nil: not calibrated
+	Symbols       bool             // the word source also reads the passages' share of symbols (SymbolShare)
 	Run           run.Runner
 	Words         *content.Words
 }
 
-// NewPanel returns a panel with a source for each expert, for words, for phrases, for nearness, and for late
-// interaction if there is an expert for it. It keeps pointers to the experts. The panel has one user: the line-up.
+// NewPanel returns a panel with a source for each expert, for words, for phrases, for nearness, and for each
+// expert of late interaction. It keeps pointers to the experts. The panel has one user: the line-up.
 func NewPanel(o PanelOptions) *Panel {
 	p := &Panel{Run: o.Run, Generalist: firstGeneralist(o.Experts), Users: newUsage(), symbols: o.Symbols,
 		words: o.Words}
@@ -57,9 +57,9 @@ func NewPanel(o PanelOptions) *Panel {
 		&wordSource{label: label{reply.WordSource, reply.KindLexical, o.WordsChance}},
 		&phraseSource{label{reply.PhraseSource, reply.KindLexical, nil}},
 		&nearSource{label{reply.NearSource, reply.KindLexical, nil}})
-	if o.Late != nil {
-		p.Late = &lateSource{label: label{o.Late.Name, reply.KindLate, nil}, Model: o.Late, contentWords: o.Words}
-		p.Sources = append(p.Sources, p.Late)
+	for i := range o.Late {
+		late := &lateSource{label{o.Late[i].Name, reply.KindLate, nil}, &o.Late[i], o.Words}
+		p.Late, p.Sources = append(p.Late, late), append(p.Sources, late)
 	}
 	return p
 }

@@ -146,6 +146,19 @@ func (p *Findings) UnreadNote() string {
 		"an expert for many languages can be added", by.Name, p.unreadBy(by.Languages))
 }
 
+// unusedReasons returns the sources of an inquiry that are not asked, each with the reason for users: no method uses it
+// (Inquiry.Unused), it does not read the question, or another source of late interaction takes part.
+func (p *Findings) unusedReasons(q *Inquiry) map[int]string {
+	reasons := q.Unused
+	if !q.AnyLanguage {
+		reasons = withReasons(reasons, p.unread)
+	}
+	if q.AllLate {
+		return reasons
+	}
+	return withReasons(reasons, p.Panel.otherLate(q.Wanted, reasons))
+}
+
 // withReasons returns reasons with those of more added; reasons itself if more is empty. It changes neither.
 func withReasons(reasons, more map[int]string) map[int]string {
 	if len(more) == 0 {
@@ -159,10 +172,6 @@ func withReasons(reasons, more map[int]string) map[int]string {
 	}
 	return all
 }
-
-// UnreadReason returns, for users, why the source at an index of Panel.Sources was left out if it does not read the
-// question or the passages; "" for another one.
-func (p *Findings) UnreadReason(at int) string { return p.unread[at] }
 
 // IsUnread reports whether an expert was left out since it does not read the question or the passages; false for nil.
 func (p *Findings) IsUnread(x *Dense) bool {
