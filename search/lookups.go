@@ -5,6 +5,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/identity"
+	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/storage"
 )
@@ -63,6 +64,21 @@ func (e *Engine) Sample(ctx context.Context, by Caller, n int) ([]corpus.Passage
 	}
 	defer done()
 	return r.Sample(ctx, n)
+}
+
+// Languages returns the codes of the languages of the collection's passages, the most frequent first, by a random
+// sample of them; nil if there are none, their languages are not clear, they cannot be read, or the engine is closed.
+func (e *Engine) Languages(ctx context.Context) []string {
+	r, done, err := e.newReader(Caller{})
+	if err != nil {
+		return nil
+	}
+	defer done()
+	var codes []string
+	if run.Guard(func() error { codes = e.contentWords.Languages(ctx, r.View); return nil }) != nil {
+		return nil
+	}
+	return codes
 }
 
 // Documents returns documents that the caller may see. next is the value of After for the documents that may follow; ""

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+
+	"example.org/conclave/internal/corpus"
 )
 
 // Location is where the passages of a collection are kept, or will be. Nothing is open yet.
@@ -17,6 +19,8 @@ type Location interface {
 	// Settings returns the text of the collection's settings, which may be there before the collection is; nil:
 	// there are none.
 	Settings(ctx context.Context) ([]byte, error)
+	// Sample returns at most n random passages; none where there is no collection, or its first indexing has not ended.
+	Sample(ctx context.Context, n int) ([]corpus.Passage, error)
 	// Index adds the passages of a source, to a new collection where there is none.
 	Index(ctx context.Context, source Stream, o BuildOptions) (BuildReport, error)
 	// AddExpert encodes all passages with one more expert.

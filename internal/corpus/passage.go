@@ -35,15 +35,6 @@ type Passage struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// LanguageKey is the key of metadata with the code of a passage's language (ISO 639-1), in collections in several.
-const LanguageKey = "lang"
-
-// LanguageOf returns what the metadata of a passage says of its language; "" if it says nothing.
-func LanguageOf(p *Passage) string {
-	code, _ := p.Metadata[LanguageKey].(string)
-	return code
-}
-
 // The bounds of a passage. An id is bounded because it goes into URLs and run files;
 // the other bounds keep one passage from filling the memory.
 const (

@@ -178,6 +178,7 @@ func TestClusterStore(t *testing.T) {
 			t.Fatalf("byte %d of the vectors: %v, want %v", at, x, y)
 		}
 	}
+	storeLanguages(t, s, store)
 }
 
 // storeSettings: synonyms and types of fields that one server puts hold there at once and soon at the other, values

@@ -50,20 +50,29 @@ type ofType struct {
 // typedBy returns the stream source with the types that the collection declares: by o.Settings if set, else by the
 // settings of the existing collection. It fails if these cannot be read.
 func typedBy(ctx context.Context, at store.Location, source store.Stream, o store.BuildOptions) (*fieldTypes, error) {
-	text := o.Settings
+	settings, err := settingsOf(ctx, at, o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	types, err := conditions.ParseTypes(settings.Fields)
+	return &fieldTypes{Stream: source, types: types, found: map[string]*fieldValues{}}, err
+}
+
+// settingsOf returns the settings in a text; of nil, those of the existing collection. It fails if these cannot be read
+// or parsed.
+func settingsOf(ctx context.Context, at store.Location, text []byte) (collections.Settings, error) {
 	if text == nil {
 		var err error
 		text, err = at.Settings(ctx)
 		if err != nil {
-			return nil, err
+			return collections.Settings{}, err
 		}
 	}
 	settings, _, err := collections.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("the settings of the collection: %w", err)
+		return settings, fmt.Errorf("the settings of the collection: %w", err)
 	}
-	types, err := conditions.ParseTypes(settings.Fields)
-	return &fieldTypes{Stream: source, types: types, found: map[string]*fieldValues{}}, err
+	return settings, nil
 }
 
 // Next returns the next passage, and counts the fields of one that belongs to no document. The error is a

@@ -127,9 +127,18 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 		}
 		defer func() { err = errors.Join(err, source.Close()) }()
 	}
+	var told []string // the languages of the collection's passages
+	var first []corpus.Passage
+	if source != nil {
+		source, first = peek(source, mostPeeked)
+	}
+	if stored != nil && source != nil {
+		told, err = languagesOf(ctx, at, first)
+		if err != nil {
+			return made, err
+		}
+	}
 	if stored == nil && source != nil {
-		peeked, first := peek(source, mostPeeked)
-		source = peeked
 		choice, chosen, err := o.chooseByLanguage(first)
 		if err != nil {
 			return made, err
@@ -137,9 +146,7 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 		if chosen {
 			o.Experts = cmp.Or(strings.Join(choice.Experts, ","), shipped.ChooseNone)
 			o.Build.Words.Analysis = choice.Analysis
-			if len(choice.Languages) > 1 {
-				source = &toldStream{source, choice.Languages}
-			}
+			told = choice.Languages
 			names, err = o.expertNames(stored)
 			if err != nil {
 				return made, err
@@ -150,14 +157,8 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 			}
 		}
 	}
-	if stored != nil && source != nil && at.Folder() != "" {
-		sample, err := SampleOf(at.Folder())
-		if err != nil {
-			return made, err
-		}
-		if codes := sample.languages(); len(codes) > 1 {
-			source = &toldStream{source, codes}
-		}
+	if len(told) > 1 {
+		source = &toldStream{source, told}
 	}
 	o.Config.Encoder.Threads = experts.ThreadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
 	loaded, err := experts.OpenFor(o.Config, o.Log, names, stored)

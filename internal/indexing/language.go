@@ -1,9 +1,9 @@
 package indexing
 
 import (
+	"context"
 	"errors"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/languages"
 	"example.org/conclave/shipped"
+	"example.org/conclave/store"
 )
 
 // The values of Options.Language beside codes of languages (ISO 639-1).
@@ -85,7 +86,7 @@ func (s *peekedStream) Next() (corpus.Passage, error) {
 func (s *peekedStream) Place() corpus.Place { return s.place }
 
 // toldStream is a stream of passages in several languages that have the code of theirs as metadata
-// (corpus.LanguageKey), where it is clear.
+// (corpus.WithLanguage).
 type toldStream struct {
 	corpus.Stream
 	languages []string // codes
@@ -95,17 +96,10 @@ type toldStream struct {
 // error, which is io.EOF at its end.
 func (s *toldStream) Next() (corpus.Passage, error) {
 	p, err := s.Stream.Next()
-	if _, has := p.Metadata[corpus.LanguageKey]; err != nil || has {
+	if err != nil {
 		return p, err
 	}
-	if code := languages.OfPassage(p.Title, p.Text); slices.Contains(s.languages, code) {
-		p.Metadata = maps.Clone(p.Metadata)
-		if p.Metadata == nil {
-			p.Metadata = map[string]any{}
-		}
-		p.Metadata[corpus.LanguageKey] = code
-	}
-	return p, nil
+	return corpus.WithLanguage(p, s.languages), nil
 }
 
 // leavingStream is a stream that counts the passages which experts leave to others that read their language.
@@ -124,6 +118,21 @@ func (s *leavingStream) Next() (corpus.Passage, error) {
 		}
 	}
 	return p, err
+}
+
+// languagesOf returns the codes of the languages of an existing collection: those that it was made for if its settings
+// name several, or else those of a sample of its passages, or of the first ones that are added where it has none that
+// can be read yet. It fails if the settings or the sample cannot be read.
+func languagesOf(ctx context.Context, at store.Location, first []corpus.Passage) ([]string, error) {
+	said, err := settingsOf(ctx, at, nil)
+	if err != nil || len(said.Languages) > 1 {
+		return said.Languages, err
+	}
+	sample, err := at.Sample(ctx, mostPeeked)
+	if len(sample) == 0 {
+		sample = first
+	}
+	return (&Sample{kept: sample}).languages(), err
 }
 
 // chooseByLanguage returns the experts and the analysis of words for passages in o.Language, or else in the languages

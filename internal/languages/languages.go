@@ -19,10 +19,22 @@ const leastShare = .1
 // frequent first; nil if no text has a clear language. Texts that are too short, or unclear, do not count, and
 // languages of less than a tenth of the others are left out.
 func Of(texts []string) (codes []string) {
-	count := map[string]int{}
-	all := 0
 	for _, text := range texts {
 		if code, ok := languageOf(text); ok {
+			codes = append(codes, code)
+		}
+	}
+	return MostFrequent(codes)
+}
+
+// MostFrequent returns the different codes in a list of the languages of texts, the most frequent first, without those
+// of less than a tenth of the list; nil for an empty list. "" stands for a text whose language is not clear, which does
+// not count.
+func MostFrequent(ofTexts []string) (codes []string) {
+	count := map[string]int{}
+	all := 0
+	for _, code := range ofTexts {
+		if code != "" {
 			count[code]++
 			all++
 		}

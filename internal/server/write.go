@@ -17,12 +17,13 @@ import (
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/judgments"
+	"example.org/conclave/search"
 	"example.org/conclave/store"
 )
 
 // openWriter opens the store for writing, with all encoders, and sets s.writer, which refuses passages above the
-// collection's quotas or with fields of other types than declared. It fails if another process writes, or an
-// encoder's vectors are not those of the collection.
+// collection's quotas or with fields of other types than declared, and tells the languages of the others. It fails if
+// another process writes, the settings cannot be read, or an encoder's vectors are not those of the collection.
 func (s *collection) openWriter(ctx context.Context) (err error) {
 	a, in := s.assembly, s.config.Ingest
 	contents, done := a.Store.Contents()
@@ -42,10 +43,16 @@ func (s *collection) openWriter(ctx context.Context) (err error) {
 		q.counted, err = count(ctx)
 		s.writer = q
 	}
-	if err == nil {
-		s.writer = &typedWriter{s.writer, func() conditions.Types { return a.Engine.Defaults().Fields }}
+	if err != nil {
+		return err
 	}
-	return err
+	said, err := settings{s}.Settings()
+	if err != nil {
+		return err
+	}
+	s.writer = &tellingWriter{s.writer, said.Languages, func() *search.Engine { return a.Engine }}
+	s.writer = &typedWriter{s.writer, func() conditions.Types { return a.Engine.Defaults().Fields }}
+	return nil
 }
 
 // usedBytes returns how many bytes the collection takes: its segments, if the store measures them, and its copies of

@@ -167,10 +167,10 @@ func addRevision(changes []store.Change) []store.Change {
 	return out
 }
 
-// reuseVectors sets the body, the document to write, of each attempt that puts a passage whose title and text one of
-// the changed passages has in the index now, with that one's vectors. The other attempts are left without a body, to
-// be encoded. It adds the time that it waits for the cluster to waited. It fails if the cluster does not answer
-// within the writer's patience.
+// reuseVectors sets the body, the document to write, of each attempt that puts a passage whose title, text and language
+// one of the changed passages has in the index now, with that one's vectors. The other attempts are left without a
+// body, to be encoded. It adds the time that it waits for the cluster to waited. It fails if the cluster does not
+// answer within the writer's patience.
 func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waitedTime) error {
 	var m *schema.Manifest
 	var encoders []store.PassageEncoder
@@ -180,11 +180,11 @@ func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waite
 	}); err != nil {
 		return err
 	}
-	fields := []string{schema.FieldTitle, schema.FieldText}
+	fields := []string{schema.FieldTitle, schema.FieldText, schema.FieldMetadata}
 	for _, x := range m.Keepers() {
 		fields = append(fields, x.Sources()...)
 	}
-	known := map[[2]string]schema.Vectors{}
+	known := map[schema.EncodedText]schema.Vectors{}
 	for from := 0; from < len(all); from += batchPassages {
 		var ids []string
 		for _, a := range all[from:min(from+batchPassages, len(all))] {
@@ -211,7 +211,7 @@ func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waite
 		if p == nil {
 			continue
 		}
-		vectors, ok := known[[2]string{p.Title, p.Text}]
+		vectors, ok := known[schema.EncodedTextOf(p)]
 		if !ok {
 			continue
 		}

@@ -164,6 +164,19 @@ func TestTogether(t *testing.T) {
 		}
 	}
 
+	// The same texts in another language.
+	for _, c := range again[:4] {
+		c.Put.Metadata[corpus.LanguageKey] = "fr"
+	}
+	encoded.Store(0)
+	put(again)
+	if n := encoded.Load(); n != 4 {
+		t.Errorf("%d passages in another language were encoded, want 4", n)
+	}
+	if err := writer.Visible(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
 	// Of all passages the first of the document alone is listed.
 	v := shown.Acquire()
 	defer v.Release()

@@ -5,7 +5,9 @@ import (
 	"context"
 	"slices"
 
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store/opensearch/cluster"
 	"example.org/conclave/store/opensearch/schema"
 )
@@ -104,6 +106,25 @@ func (s *Store) lowestKeys(ctx context.Context, n int64) (searchAnswer, error) {
 			return answers[0], nil
 		}
 	}
+}
+
+// RandomPassages returns the passages with the lowest sample keys, n at most and no more than a sample has. It fails if
+// the cluster does not answer or has no copy of a shard.
+func (s *Store) RandomPassages(ctx context.Context, n int) ([]corpus.Passage, error) {
+	counts, err := s.countFound(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.lowestKeys(ctx, counts.Passages)
+	if err := cmp.Or(err, answer.lost); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, hit := range answer.hits[:min(n, len(answer.hits))] {
+		ids = append(ids, hit.id)
+	}
+	read, err := s.readWhole(ctx, ids)
+	return slices.DeleteFunc(read, storage.IsDeleted), err
 }
 
 // drawSearch returns the search for the first passages, `sampled` at most, that a query finds in an order. Hits have

@@ -373,6 +373,15 @@ func TestFillSample(t *testing.T) {
 			t.Errorf("of %d passages the sample has %d", n, got)
 		}
 	}
+	v := c.Acquire()
+	defer v.Release()
+	want, err := v.Passages().Read(t.Context(), v.Passages().Sample(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := target.RandomPassages(t.Context(), 7); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("random passages are %v, want %v, %v", got, want, err)
+	}
 	if n := c.Known().Passages; n != sampled+10 {
 		t.Errorf("a full sample is drawn again, of %d", n)
 	}

@@ -58,6 +58,7 @@ type Expert struct {
 	// Spread is how far the members move a unit vector, about; default 0.1.
 	Spread      float32
 	Calibration *models.Calibration
+	Languages   []string // that it says it reads (models.Vectors)
 }
 
 // Write makes the bundle in dir, which is missing, empty or a bundle that is replaced, and returns it as Load reads
@@ -74,7 +75,7 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 		Name: o.Name, Kind: models.KindDense, LowerCase: true, Precision: models.PrecisionFP32, Tokenizer: "vocab.txt",
 		Vectors: &models.Vectors{
 			Dimension: c.Output(), Pooling: o.Pooling, Normalise: !o.RawLength, MaxTokens: o.MaxTokens,
-			Template: o.Template, Similarity: models.SimilarityInnerProduct,
+			Template: o.Template, Similarity: models.SimilarityInnerProduct, Languages: o.Languages,
 			Question: convert.DefaultGraph("encoder.onnx"), Passage: convert.DefaultGraph("encoder.onnx"),
 		},
 		Lineage: models.Lineage{

@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/internal/collections"
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
@@ -43,6 +44,29 @@ func (l location) Words(context.Context) (store.WordConstants, error) {
 // read.
 func (l location) Settings(context.Context) ([]byte, error) {
 	return collections.ReadText(disk.OS{}, l.dir)
+}
+
+// Sample returns n random passages, or all if there are fewer; none if there is no collection. It fails if files are
+// damaged.
+func (l location) Sample(_ context.Context, n int) (sample []corpus.Passage, err error) {
+	c, err := folder.Open(l.dir)
+	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
+	chosen, err := g.Sample(n)
+	for _, ordinal := range chosen {
+		p, err := g.Passage(ordinal)
+		if err != nil {
+			return nil, err
+		}
+		sample = append(sample, p)
+	}
+	return sample, err
 }
 
 // Index adds the passages of a source to the collection, or makes one of them if there is none or o.New says so. It

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/conclave/ann"
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
 	"example.org/conclave/store/opensearch/cluster"
@@ -111,6 +112,18 @@ func expertsOf(m *schema.Manifest) []store.Expert {
 		out = append(out, f)
 	}
 	return out
+}
+
+// Sample returns random passages, n at most and as many as a corpus samples; none if there is no index, or its first
+// indexing has not ended. It fails if the cluster does not answer.
+func (l *location) Sample(ctx context.Context, n int) ([]corpus.Passage, error) {
+	stored, err := l.openStore(ctx)
+	if errors.Is(err, opensearch.ErrNoIndex) || errors.Is(err, schema.ErrUnfinished) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return stored.RandomPassages(ctx, n)
 }
 
 // Index adds the passages of a source to the index, which it makes, with o.Calibration, if there is none. It then keeps

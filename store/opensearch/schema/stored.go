@@ -94,14 +94,26 @@ func (s Source) AppendFieldsBut(b []byte, but ...string) []byte {
 	return b
 }
 
-// RememberVectors adds the document's vectors to known, under its title and text. It adds nothing if the document lacks
-// the vectors of an expert, an expert left the passage out, or it cannot be read.
-func (s Source) RememberVectors(known map[[2]string]Vectors, experts []Expert) {
-	var title, text string
-	if raw, ok := s[FieldTitle]; ok && json.Unmarshal(raw, &title) != nil {
+// EncodedText is what the vectors of a passage depend on. Language is that of its metadata, by which experts may leave
+// it to others; "" if these say none.
+type EncodedText struct{ Title, Text, Language string }
+
+// EncodedTextOf returns what the vectors of p depend on.
+func EncodedTextOf(p *corpus.Passage) EncodedText {
+	return EncodedText{p.Title, p.Text, corpus.LanguageOf(p)}
+}
+
+// RememberVectors adds the document's vectors to known, under what they depend on. It adds nothing if the document
+// lacks the vectors of an expert, an expert left the passage out, or it cannot be read.
+func (s Source) RememberVectors(known map[EncodedText]Vectors, experts []Expert) {
+	var p corpus.Passage
+	if raw, ok := s[FieldTitle]; ok && json.Unmarshal(raw, &p.Title) != nil {
 		return
 	}
-	if json.Unmarshal(s[FieldText], &text) != nil {
+	if json.Unmarshal(s[FieldText], &p.Text) != nil {
+		return
+	}
+	if _, ok := s[FieldMetadata]; ok && s.readMetadata(&p) != nil {
 		return
 	}
 	vectors := Vectors{}
@@ -112,18 +124,23 @@ func (s Source) RememberVectors(known map[[2]string]Vectors, experts []Expert) {
 		}
 		vectors[x.Name] = made
 	}
-	known[[2]string{title, text}] = vectors
+	known[EncodedTextOf(&p)] = vectors
+}
+
+// readMetadata sets the metadata of p to the document's. It fails if the document has none, or they cannot be read.
+func (s Source) readMetadata(p *corpus.Passage) error {
+	var metadata string
+	if err := json.Unmarshal(s[FieldMetadata], &metadata); err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(metadata), &p.Metadata)
 }
 
 // DocumentVersion returns the version of a document (VersionOf), from the metadata of its first passage, whose id is
 // id. It fails if the metadata is missing or cannot be read; metadata that is of no document gives the zero Document.
 func (s Source) DocumentVersion(id string) (corpus.Document, error) {
 	p := corpus.Passage{ID: id}
-	var metadata string
-	if err := json.Unmarshal(s[FieldMetadata], &metadata); err != nil {
-		return corpus.Document{}, fmt.Errorf("passage %q: field %s: %w", id, FieldMetadata, err)
-	}
-	if err := json.Unmarshal([]byte(metadata), &p.Metadata); err != nil {
+	if err := s.readMetadata(&p); err != nil {
 		return corpus.Document{}, fmt.Errorf("passage %q: field %s: %w", id, FieldMetadata, err)
 	}
 	d, _, _ := corpus.DocumentOf(&p)
