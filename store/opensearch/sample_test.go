@@ -240,8 +240,8 @@ func confident(t *testing.T, of storage.Corpus) *search.Engine {
 			Experts: []learned.Expert{
 				{Name: "base", Encoder: asking{hashed{name: "base"}}, Info: learned.ExpertInfo{Dimension: hashedDimension}},
 			},
-			Late: &learned.Expert{Name: "tokens", Encoder: asking{hashed{name: "tokens", late: true}},
-				Info: learned.ExpertInfo{Dimension: hashedDimension}},
+			Late: []learned.Expert{{Name: "tokens", Encoder: asking{hashed{name: "tokens", late: true}},
+				Info: learned.ExpertInfo{Dimension: hashedDimension}}},
 			Defaults: search.Defaults{
 				K: 10, Candidates: 300, Timeout: 20 * time.Second, Fusion: fusion.MethodGate,
 				Missing: fusion.Exact, Chances: closeness{},

@@ -82,11 +82,11 @@ func TestCopiesCountOnce(t *testing.T) {
 		config.Experts = []learned.Expert{
 			{Name: "base", Encoder: hashed{name: "base"}, Info: learned.ExpertInfo{Dimension: hashedDimension}},
 		}
-		config.Late = &learned.Expert{
+		config.Late = []learned.Expert{{
 			Name:    "tokens",
 			Encoder: hashed{name: "tokens", late: true},
 			Info:    learned.ExpertInfo{Dimension: hashedDimension},
-		}
+		}}
 		engine, err := search.NewEngine(config)
 		if err != nil {
 			t.Fatal(err)

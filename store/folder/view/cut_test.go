@@ -71,11 +71,11 @@ func TestCutWhileServed(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	config := engineOf(c)
 	config.Defaults.Gate = gateOf(random)
-	config.Late = &learned.Expert{
+	config.Late = []learned.Expert{{
 		Name:    "tokens",
 		Encoder: experts[1],
 		Info:    learned.ExpertInfo{Dimension: hashedDimension},
-	}
+	}}
 	for _, name := range []string{"flat", "graph"} {
 		config.Experts = append(
 			config.Experts,

@@ -211,7 +211,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 		for _, x := range experts {
 			e := learned.Expert{Name: x.name, Encoder: x, Info: learned.ExpertInfo{Dimension: hashedDimension}}
 			if x.late {
-				config.Late = &e
+				config.Late = append(config.Late, e)
 				continue
 			}
 			if x.parts {
