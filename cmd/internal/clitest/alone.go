@@ -49,9 +49,10 @@ const TalesAsked, HealthAsked = 40, 20
 
 // Calibratable makes a temporary folder, changes into it, and indexes the collection c: two domains of the demo, tales
 // and health, and two tiny experts with ensembles, base and tales. tales.jsonl and health.jsonl hold the domains'
-// questions. The test is skipped without ONNX Runtime, and fails at once if conclave does.
+// questions. Searches have ten seconds. The test is skipped without ONNX Runtime, and fails at once if conclave does.
 func Calibratable(t *testing.T, conclave Run) {
 	t.Helper()
+	t.Setenv("CONCLAVE_SEARCH_TIMEOUT", "10s") // other tests may have both processors for longer than 2 s
 	library := testenv.Runtime(t)
 	t.Chdir(t.TempDir())
 	for seed, name := range []string{"base", "tales"} {
