@@ -94,7 +94,7 @@ func countFound(hits, exact []rank.Hit, k int) (found, wanted int) {
 	return found, len(exact)
 }
 
-// withoutSelf returns a copy of hits without that of self.
+// withoutSelf returns a copy of hits without the hit of the vector self, whose own vector was the query.
 func withoutSelf(hits []rank.Hit, self rank.Ordinal) []rank.Hit {
 	return slices.DeleteFunc(slices.Clone(hits), func(h rank.Hit) bool { return h.Ordinal == self })
 }

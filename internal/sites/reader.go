@@ -187,7 +187,7 @@ func (r *reader) readRobots(ctx context.Context) error {
 	return nil
 }
 
-// acceptAll lets fetch read a body whatever it is.
+// acceptAll returns nil for every header of an answer, so that fetch reads the body whatever its type.
 func acceptAll(http.Header) error { return nil }
 
 // readSitemaps returns the pages of the sitemaps that robots.txt names, or else of that at the usual place; none if
@@ -332,7 +332,8 @@ func (r *reader) spool(body []byte) (string, error) {
 	return name, os.WriteFile(name, body, 0o600)
 }
 
-// finish settles what could not be settled before all pages were read, and returns the reading.
+// finish takes or leaves the pages that name another address as their own, counts the addresses that are still in the
+// queue as left out, and returns the reading. If a bound ended it, a warning says which one. Call it once, at the end.
 func (r *reader) finish() *Reading {
 	for _, d := range r.deferred {
 		r.settle(d)

@@ -21,7 +21,7 @@ func encodedBy(encoder store.PassageEncoder, o store.BuildOptions) vectorMaker {
 }
 
 // encode computes the vectors of a segment's passages and writes them to the files to, in the order of the ordinals, a
-// batch at a time. If it fails or ctx ends, it removes the files.
+// batch at a time. It fails if the encoder or writing does, or ctx ends; then there are no files.
 func encode(
 	ctx context.Context,
 	d disk.Disk,

@@ -88,7 +88,9 @@ func (s *Store) readWhole(ctx context.Context, ids []string) ([]corpus.Passage, 
 	return read, err
 }
 
-// incompleteDocuments returns the numbers in ids of all passages of those documents of which a passage was not found.
+// incompleteDocuments returns the indexes in ids, ascending, of all passages of those documents that lack one: read has
+// the passage of each id, and storage.IsDeleted is true of one that was not found. It returns nil if all were found.
+// Passages that are of no document do not count.
 func (s *Store) incompleteDocuments(ids []string, read []corpus.Passage) (places []int) {
 	documents := map[string]bool{}
 	documentOf := func(i int) (string, bool) {

@@ -20,19 +20,30 @@ type location struct{ dir string }
 // At returns the location of a collection in a folder.
 func At(dir string) store.Location { return location{dir} }
 
-// Experts returns the experts of the collection, empty and not nil if it has none. It returns nil if the folder has no
-// collection, or one whose first indexing has not ended. It fails if the manifest cannot be read.
-func (l location) Experts(context.Context) ([]store.Expert, error) {
+// read calls do with the newest generation of the collection, which it releases afterwards, and returns do's error. It
+// returns nil without calling do if the folder has no collection, or one whose first indexing has not ended. It fails
+// if the manifest cannot be read.
+func (l location) read(do func(g *folder.Generation) error) error {
 	c, err := folder.Open(l.dir)
 	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
-		return nil, nil
+		return nil
 	} else if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = c.Close() }()
 	g := c.Acquire()
 	defer g.Release()
-	return append([]store.Expert{}, g.Experts()...), nil
+	return do(g)
+}
+
+// Experts returns the experts of the collection, empty and not nil if it has none. It returns nil if the folder has no
+// collection, or one whose first indexing has not ended. It fails if the manifest cannot be read.
+func (l location) Experts(context.Context) (experts []store.Expert, err error) {
+	err = l.read(func(g *folder.Generation) error {
+		experts = append([]store.Expert{}, g.Experts()...)
+		return nil
+	})
+	return experts, err
 }
 
 // Words returns the parameters of BM25 that the collection was made with. It fails if there is no collection.
@@ -49,23 +60,17 @@ func (l location) Settings(context.Context) ([]byte, error) {
 // Sample returns n random passages, or all if there are fewer; none if there is no collection. It fails if files are
 // damaged.
 func (l location) Sample(_ context.Context, n int) (sample []corpus.Passage, err error) {
-	c, err := folder.Open(l.dir)
-	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	defer func() { _ = c.Close() }()
-	g := c.Acquire()
-	defer g.Release()
-	chosen, err := g.Sample(n)
-	for _, ordinal := range chosen {
-		p, err := g.Passage(ordinal)
-		if err != nil {
-			return nil, err
+	err = l.read(func(g *folder.Generation) error {
+		chosen, err := g.Sample(n)
+		for _, ordinal := range chosen {
+			p, err := g.Passage(ordinal)
+			if err != nil {
+				return err
+			}
+			sample = append(sample, p)
 		}
-		sample = append(sample, p)
-	}
+		return err
+	})
 	return sample, err
 }
 

@@ -17,7 +17,7 @@ const Format = 3
 // FormatError is the error of an index in a format that this program does not read.
 type FormatError struct{ Found, Reads int }
 
-// Error names both formats and what to do.
+// Error says which format the index has, which one this program reads, and what to do.
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("it has format %d, this program reads format %d: use the program that made it, "+
 		"or index the passages again under another name", e.Found, e.Reads)
