@@ -115,11 +115,11 @@ func (j *answerJudge) holdsAnswer(r *reply.Result) bool {
 	return contains
 }
 
-// judgedOf returns the id of a result, or that of its copy with the best grade if that is better.
-func (j *answerJudge) judgedOf(r *reply.Result) string {
+// judgedID returns the id of a result, or that of its copy with the best grade if that is better.
+func judgedID(r *reply.Result, j questions.Judgements) string {
 	best := r.ID
 	for _, id := range r.Copies {
-		if j.judgements[id] > j.judgements[best] {
+		if j[id] > j[best] {
 			best = id
 		}
 	}
@@ -133,7 +133,7 @@ func (j *answerJudge) outcomeOf(results []reply.Result, confidence *float64, ask
 	if j.judged {
 		ids := make([]string, len(results))
 		for i := range results {
-			ids[i] = j.judgedOf(&results[i])
+			ids[i] = judgedID(&results[i], j.judgements)
 		}
 		o.First = firstRelevant(ids, j.judgements)
 		for _, m := range asked {

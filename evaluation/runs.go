@@ -177,16 +177,20 @@ func (w *runWriter) removeFiles() {
 	}
 }
 
-// writeTREC writes a ranking as lines of a TREC run. It fails for an id that is empty or has white space. Readers of
-// runs, trec_eval among them, sort passages by their scores as float32 and break ties by id; so that they see the order
-// that was measured, a score that is not below the one before it is written as the next float32 below.
+// writeTREC writes a ranking as lines of a TREC run, so that trec_eval finds what evaluate measured. A passage of which
+// there are copies has the id of the one that was judged best (judgedID). Readers of runs sort passages by their scores
+// as float32 and break ties by id; so a score that is not below the one before it is written as the next float32 below.
+// It fails for an id that is empty or has white space.
 func (f *runFile) writeTREC(a *AnsweredQuestion, ranked *MethodRanking) error {
+	judgements := a.Question.Judgements()
 	scores := fallingScores(ranked.Results)
-	for i, r := range ranked.Results {
-		if strings.ContainsAny(r.ID, " \t\r\n") || r.ID == "" {
-			return fmt.Errorf("the passage id %q is empty or has white space in it, which a TREC run cannot hold", r.ID)
+	for i := range ranked.Results {
+		id := judgedID(&ranked.Results[i], judgements)
+		if strings.ContainsAny(id, " \t\r\n") || id == "" {
+			return fmt.Errorf("the passage id %q is empty or has white space in it, which a TREC run cannot hold", id)
 		}
-		if _, err := fmt.Fprintf(f.out, "%s Q0 %s %d %s %s\n", a.Question.ID, r.ID, i+1, strconv.FormatFloat(float64(scores[i]), 'g', -1, 32), f.name); err != nil {
+		score := strconv.FormatFloat(float64(scores[i]), 'g', -1, 32)
+		if _, err := fmt.Fprintf(f.out, "%s Q0 %s %d %s %s\n", a.Question.ID, id, i+1, score, f.name); err != nil {
 			return err
 		}
 	}

@@ -149,6 +149,25 @@ func TestRunsKeepTheOrder(t *testing.T) {
 	}
 }
 
+// TestRunsNameTheJudgedCopy: where a result has copies, the line has the id of the one that was judged best, which is
+// what the measures count.
+func TestRunsNameTheJudgedCopy(t *testing.T) {
+	var out bytes.Buffer
+	f := &runFile{out: bufio.NewWriter(&out), name: "run"}
+	question := &questions.Question{ID: "q", Grades: map[string]float64{"b": 1, "c": 2, "e": 1}}
+	answered := &AnsweredQuestion{Question: question}
+	results := []reply.Result{{ID: "a", Copies: []string{"b", "c"}, Score: 3}, {ID: "d", Score: 2}, {ID: "e", Score: 1}}
+	if err := f.writeTREC(answered, &MethodRanking{Results: results}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "q Q0 c 1 3 run\nq Q0 d 2 2 run\nq Q0 e 3 1 run\n"; got != want {
+		t.Errorf("the run is\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestFileNames(t *testing.T) {
 	for name, want := range map[string]string{"muf, lowest": "muf-lowest", "../../etc": "etc", "oracle: best": "oracle-best", "α = 0.05": "0.05", "": ""} {
 		if got := fileName(name); got != want {
