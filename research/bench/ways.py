@@ -7,8 +7,7 @@
 Each way is taken out of a copy of the source by one edit, the copy is built,
 and all take turns, round by round, at the same efSearch. A ratio says how many
 times as fast the program as it is answers, at equal recall: speeds between the
-points measured are interpolated, as in research/bench/vectors/ann_peer.py. An edit that does
-not find its place fails: then the source has changed, and this file must.
+points measured are interpolated, as in research/bench/vectors/ann_peer.py.
 """
 
 import argparse
@@ -28,15 +27,9 @@ from ann_peer import at_recall, median  # noqa: E402 (found by the line above)
 EF = "100,150,200,300"
 RECALL = ("recall100", 0.98)
 
-# name, what stands for it in the page, file, what is there, what it becomes
-WAYS = (
-    ("beam", "four nodes expanded at once", "one at a time", "ann/graph/search.go", "const beam = 4\n", "const beam = 1\n"),
-    ("prefetch", "lists of the next nodes fetched ahead", "not asked for", "ann/graph/search.go", "\t\tg.prefetchLists(s.pool[next:], level)\n", ""),
-    ("order", "nodes in an order that follows the graph", "in the order of adding", "ann/graph/order.go", "\tb.renumber(b.byLevel(walk))\n",
-     "\tfor i := range walk {\n\t\twalk[i] = uint32(i)\n\t}\n\tb.renumber(b.byLevel(walk))\n"),
-    ("vnni", "kernels: the processor's best", "AVX2 alone", "ann/kernel/kernel.go", "return All()[0]", "return All()[max(0, len(All())-2)]"),
-    ("assembly", "kernels: the processor's best", "in Go", "ann/kernel/kernel.go", "return All()[0]", "return All()[len(All())-1]"),
-)
+# Each has a name, the way and what it is instead of, a file, a text that is there once, and what it becomes. A test
+# compares the texts with the files.
+WAYS = json.loads((Path(__file__).parent / "ways.json").read_text())
 
 
 def copy(to):
@@ -50,21 +43,25 @@ def copy(to):
 
 
 def program(folder, name, edit=None):
-    """Builds conclave in the copy, with one edit that is taken back."""
+    """Builds conclave in the copy, with the edit of one way, if any, that is taken back."""
     out = folder / f"conclave-{name}"
     path = text = None
     if edit:
-        path, before, after = folder / edit[0], edit[1], edit[2]
+        path = folder / edit["file"]
         text = path.read_text()
-        if text.count(before) != 1:
-            raise SystemExit(f"{edit[0]} has {text.count(before)} times {before!r}, which should be there once: mend WAYS in research/bench/ways.py")
-        path.write_text(text.replace(before, after))
+        path.write_text(text.replace(edit["before"], edit["after"]))
     try:
         subprocess.run(["go", "build", "-o", out, "./cmd/conclave-lab"], cwd=folder, check=True)
     finally:
         if edit:
             path.write_text(text)
     return out
+
+
+def told(way):
+    """What the edit of a way is, for people."""
+    after = f" → `{way['after'].strip()}`" if way["after"] else " left out"
+    return f"{way['file']}: `{way['before'].strip()}`{after}"
 
 
 def run(binary, index, options, threads):
@@ -97,7 +94,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ways-") as folder:
         folder = Path(folder)
         copy(folder)
-        programs = {"": program(folder, "as-it-is")} | {way[0]: program(folder, way[0], way[3:]) for way in WAYS}
+        programs = {"": program(folder, "as-it-is")} | {way["name"]: program(folder, way["name"], way) for way in WAYS}
         rounds = {name: [] for name in programs}
         for _ in range(options.rounds):
             for name, binary in programs.items():
@@ -113,7 +110,7 @@ def main():
     speeds = {name: at_recall(median(points), *RECALL) for name, points in rounds.items()}
     if None in speeds.values():
         raise SystemExit(f"{RECALL[0]} {RECALL[1]} is not reached with efSearch {EF}: {speeds}")
-    ways = [{"way": way[1], "instead_of": way[2], "ratio": speeds[""] / speeds[way[0]], "edit": f"{way[3]}: `{way[4].strip()}`" + (f" → `{way[5].strip()}`" if way[5] else " left out")}
+    ways = [{"way": way["way"], "instead_of": way["instead_of"], "ratio": speeds[""] / speeds[way["name"]], "edit": told(way)}
             for way in WAYS]
     one, many = (statistics.median(seconds) for seconds in builds.values())
     figures = {"qps": speeds[""], "measure": RECALL[0], "recall": RECALL[1], "ways": ways, "kernels": kernels(),
