@@ -24,9 +24,10 @@ def cell(figures, name, form, scale=1):
 def one_set(path, record, pictures):
     """The section of one set of vectors."""
     figures, name = record["result"], path.stem.removeprefix("ann-")
-    (pictures / f"{name}.svg").write_text(curves(figures, record["title"]))
     out = [f"### {record['title']}", "", command(record), ""]
-    out += [f"![Recall against speed](benchmarks/{name}.svg)", ""]
+    if not record["generated"]:
+        (pictures / f"{name}.svg").write_text(curves(figures, record["title"]))
+        out += [f"![Recall against speed](benchmarks/{name}.svg)", ""]
     out += ["| index | built in s | bytes a vector, resident | bytes a vector, on disk | peak resident, MB |", "| --- | ---: | ---: | ---: | ---: |"]
     for f in figures.values():
         out.append(f"| {f['name']} | {f['build_s']:.1f} | {f['bytes_per_vector']:.0f} | {cell(f, 'disk_bytes_per_vector', '.0f')} | {cell(f, 'peak_resident_bytes', '.0f', 1e-6)} |")
@@ -132,16 +133,4 @@ def ways(record):
     out += ["", command(record), "", "A graph compares codes of four bits instead of vectors. The next table has nanoseconds of one inner product of 384", "numbers. Vectors, of half precision, are read one after the other, codes in random order, as a graph meets them. The 4,096", "rows are 3.1 MB of vectors and 0.8 MB of codes; that more codes fit the caches is part of what they bring.", ""]
     out += ["| kernels | vectors, ns | codes, ns | ratio |", "| --- | ---: | ---: | ---: |"]
     out += [f"| {k['set']} | {k['halves']:.1f} | {k['codes']:.1f} | **{k['halves'] / k['codes']:.2f}** |" for k in r["kernels"]]
-    return out + ["", "    go test ./ann/kernel -run '^$' -bench Dot", ""] + TRIED
-
-
-# Figures that no command gives any more.
-TRIED = [
-    "Some figures are those of the commits that decided, and no command gives them any more. When they were made,",
-    "four nodes at once took 20 % less time, the lists fetched ahead 7 % and the order of nodes 5 to 7 %",
-    "(`git show 124ed01`). Tried and not kept:", "",
-    "- nodes in breadth-first order: 1 % less time than in the order of adding (`ann/graph/order.go`)",
-    "- nodes in Gorder's order: far costlier to make than the order kept, and no faster (`ann/graph/order.go`)",
-    "- more candidates scored by their vectors than 25 and a quarter of k (`rescoreMore`)",
-    "- github.com/coder/hnsw: it finds a quarter of the nearest (`conclave-lab bench ann --index coder`)", "",
-]
+    return out + ["", "    go test ./ann/kernel -run '^$' -bench Dot", "", "github.com/coder/hnsw finds a quarter of the nearest (`conclave-lab bench ann --index coder`).", ""]
