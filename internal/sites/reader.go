@@ -326,7 +326,8 @@ func (r *reader) ask(ctx context.Context, t turn) asked {
 	return asked{answer: a, err: err}
 }
 
-// spool writes the content of a page to a file, and returns its path. It fails if writing does.
+// spool writes the content of a page to a file in the folder Spool, named by the number of pages asked for, and returns
+// its path. It fails if the file cannot be written.
 func (r *reader) spool(body []byte) (string, error) {
 	name := filepath.Join(r.Spool, strconv.Itoa(r.asked))
 	return name, os.WriteFile(name, body, 0o600)

@@ -49,6 +49,8 @@ def program(folder, name, edit=None):
     if edit:
         path = folder / edit["file"]
         text = path.read_text()
+        if text.count(edit["before"]) != 1:
+            raise SystemExit(f"{edit['file']} does not have {edit['before']!r} once: mend research/bench/ways.json")
         path.write_text(text.replace(edit["before"], edit["after"]))
     try:
         subprocess.run(["go", "build", "-o", out, "./cmd/conclave-lab"], cwd=folder, check=True)

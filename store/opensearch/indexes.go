@@ -27,7 +27,7 @@ type words struct {
 	field string
 }
 
-// term is one of a question, and how often the question has it.
+// term is a term of a question, and how often the question has it.
 type term struct {
 	text  string
 	count int
@@ -340,9 +340,9 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 	return hits, partialAnswerError(answers)
 }
 
-// graphHits returns how many passages the graph of a shard keeps for k hits: as many as that of a collection in a
-// folder (ann, defaultEf). With k, three shards of 43,378 passages find 0.967 of the 100 best, and 0.992 with 3k, as a
-// folder does.
+// graphHits returns how many candidates the graph of a shard keeps when k hits are asked for (its ef): 3k, at least as
+// many as the graph of a folder keeps by default. With k alone, three shards of 43,378 passages find 0.967 of the 100
+// best; with 3k 0.992, as a folder does.
 func graphHits(k int) int { return min(mostHits, max(120, 3*k)) }
 
 // rememberVector returns the key under which scores of a vector are kept: a new one, or that of an earlier call with
@@ -435,8 +435,8 @@ func (r *request) exactQuery(field string, vector []float32, among object) objec
 // betterOf returns the query that scores a passage as the better of two queries.
 func betterOf(a, b object) object { return object{"dis_max": object{"queries": []any{a, b}}} }
 
-// bestWindowQuery returns the query that scores a passage as its best window, by a query of windows. field is the
-// expert's field of windows.
+// bestWindowQuery returns a query that gives a passage the highest score that query gives one of its windows. field is
+// the expert's field of windows.
 func bestWindowQuery(field string, query object) object {
 	return object{"nested": object{"path": field, "score_mode": "max", "ignore_unmapped": true, "query": query}}
 }

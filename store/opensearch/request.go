@@ -213,8 +213,9 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 	return gone, nil
 }
 
-// Contains reports of each passage whether it is in the index and meets the filter, by one request. Stand-ins do not
-// count. It sees what searches see, and fails if a shard does not answer.
+// Contains reports, for each passage, whether it is in the index and meets the filter. It asks the nodes once, and sees
+// what searches see. A passage of which there is only the copy that a replacement keeps meanwhile (a stand-in) is not
+// in the index. It fails if a shard does not answer.
 func (r *request) Contains(ctx context.Context, passages []rank.Ordinal) ([]bool, error) {
 	out := make([]bool, len(passages))
 	if len(passages) == 0 {

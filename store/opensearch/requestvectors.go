@@ -20,8 +20,8 @@ func (r *request) withoutCodes(x schema.Expert, ordinals []rank.Ordinal) (out []
 	return out
 }
 
-// codesAt returns the codes of a passage by an expert, from the sample or as they were fetched; nil if they are in
-// neither, and none, but not nil, if the expert left it out.
+// codesAt returns the codes of a passage by an expert, from the sample or as they were fetched. It returns an empty
+// slice if the expert does not read the passage, and nil if the codes are in neither place.
 func (r *request) codesAt(x schema.Expert, o rank.Ordinal) []byte {
 	if codes := r.sample.code(x, o); codes != nil {
 		return codes
@@ -32,7 +32,8 @@ func (r *request) codesAt(x schema.Expert, o rank.Ordinal) []byte {
 }
 
 // vectorAt returns the vector of a passage by an expert, or the vectors of its windows one after the other, from the
-// sample or as they were fetched; nil if they are in neither, and none, but not nil, if the expert left it out.
+// sample or as they were fetched. It returns an empty slice if the expert does not read the passage, and nil if the
+// vectors are in neither place.
 func (r *request) vectorAt(x schema.Expert, o rank.Ordinal) []float32 {
 	if vector := r.sample.vector(x, o); vector != nil {
 		return vector
